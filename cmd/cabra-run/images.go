@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"cabra-run/images"
+)
+
+func newImages(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "images",
+		Short: "build, list and prune the images of the boxes",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newImagesBuild(a), newImagesList(a), newImagesPrune(a))
+	return cmd
+}
+
+// imageNames are the images that people ask for.
+func imageNames() []string { return []string{"base", "copilot", "scorer"} }
+
+func newImagesBuild(a *app) *cobra.Command {
+	var base, bundle string
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "build [IMAGE…]",
+		Short: "build what is missing (default: all)",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := images.New(images.Options{Host: a.engineHost, Base: base, CABundle: bundle, KeepCA: keep, StateDir: a.stateDir, Log: a.say})
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			return buildImages(cmd.Context(), a, b, args)
+		},
+	}
+	cmd.Flags().StringVar(&base, "base", "", "base image: pull, bootstrap or an image (default: pull, else bootstrap)")
+	cmd.Flags().StringVar(&bundle, "ca-bundle", "", "PEM file that the build trusts (default: the host's, where it has certificates of its own)")
+	cmd.Flags().BoolVar(&keep, "keep-ca", false, "leave the bundle in the agents' images")
+	return cmd
+}
+
+func buildImages(ctx context.Context, a *app, b *images.Builder, names []string) error {
+	if err := knownImages(names); err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		names = imageNames()
+	}
+	for _, name := range names {
+		img, err := b.Ensure(ctx, name)
+		if err != nil {
+			return err
+		}
+		a.say(fmt.Sprintf("image %-8s %s  %s", img.Name, img.Tag, units.HumanSize(float64(img.Bytes))))
+	}
+	return nil
+}
+
+func knownImages(names []string) error {
+	for _, n := range names {
+		known := false
+		for _, k := range imageNames() {
+			known = known || k == n
+		}
+		if !known {
+			return usagef("no image %q; there is: base, copilot, scorer", n)
+		}
+	}
+	return nil
+}
+
+func newImagesList(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "list the images that were built",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.images("")
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			list, err := b.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printImages(a, list)
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+func printImages(a *app, list []images.Image) error {
+	if a.json {
+		enc := json.NewEncoder(a.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(list)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "IMAGE\tTAG\tID\tSIZE\tCURRENT\tMADE BY")
+	for _, img := range list {
+		current := "no"
+		if img.Current {
+			current = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.19s\t%s\t%s\t%s\n", img.Name, img.Tag, img.ID, units.HumanSize(float64(img.Bytes)), current, img.How)
+	}
+	return w.Flush()
+}
+
+func newImagesPrune(a *app) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "remove our images that are out of date",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.images("")
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			gone, err := b.Prune(cmd.Context(), all)
+			for _, img := range gone {
+				a.say("removed " + img.Tag)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove the current ones too")
+	return cmd
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"cabra-run/results"
+	"cabra-run/runner"
+)
+
+// progress shows a sweep while it runs: a line that renews itself on a
+// terminal, log lines elsewhere.
+type progress struct {
+	log zerolog.Logger
+	bar *progressbar.ProgressBar // nil without a terminal
+
+	mu      sync.Mutex
+	words   map[string]int
+	retries int
+}
+
+func newProgress(a *app, name string, jobs int) *progress {
+	p := &progress{words: map[string]int{}}
+	out := zerolog.ConsoleWriter{Out: a.stderr, NoColor: true, TimeFormat: time.TimeOnly}
+	p.log = zerolog.New(out).With().Timestamp().Logger()
+	if isTerminal(a.stderr) {
+		p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(), progressbar.OptionSetItsString("trials"), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetWidth(20), progressbar.OptionThrottle(200*time.Millisecond),
+			progressbar.OptionOnCompletion(func() { fmt.Fprintln(a.stderr) }))
+		return p
+	}
+	p.log.Info().Str("run", name).Int("jobs", jobs).Msg("starting")
+	return p
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// observe is the sweep's observer.
+func (p *progress) observe(e runner.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Kind {
+	case runner.SweepPlanned:
+		p.planned(e)
+	case runner.AttemptEnded:
+		p.attemptEnded(e)
+	case runner.TrialDone:
+		p.trialDone(e)
+	case runner.Notice:
+		p.notice(e)
+	}
+}
+
+func (p *progress) planned(e runner.Event) {
+	if p.bar == nil {
+		p.log.Info().Int("trials", e.Planned).Int("done", e.Done).Msg("planned")
+		return
+	}
+	p.bar.ChangeMax(e.Planned)
+	_ = p.bar.Set(e.Done)
+}
+
+func (p *progress) attemptEnded(e runner.Event) {
+	if e.Outcome == results.Answered {
+		return // the trial's own line says it
+	}
+	p.retries++
+	if p.bar == nil {
+		p.log.Info().Str("task", string(e.Task)).Int("attempt", e.Attempt).Str("outcome", string(e.Outcome)).
+			Str("reason", e.Reason).Msg("attempt ended")
+	}
+}
+
+func (p *progress) trialDone(e runner.Event) {
+	p.words[e.Word]++
+	if p.bar == nil {
+		p.log.Info().Str("task", string(e.Task)).Str("word", e.Word).Str("counts", p.counts()).Str("reason", e.Reason).Msg("trial done")
+		return
+	}
+	p.bar.Describe(p.counts())
+	_ = p.bar.Add(1)
+}
+
+func (p *progress) notice(e runner.Event) {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	l := p.log.Warn()
+	if e.Task != "" {
+		l = l.Str("task", string(e.Task)).Int("attempt", e.Attempt)
+	}
+	l.Msg(e.Reason)
+}
+
+// counts is "solved 12 failed 3", the frequent words first.
+func (p *progress) counts() string {
+	words := make([]string, 0, len(p.words))
+	for w := range p.words {
+		words = append(words, w)
+	}
+	sort.Slice(words, func(i, j int) bool {
+		if p.words[words[i]] != p.words[words[j]] {
+			return p.words[words[i]] > p.words[words[j]]
+		}
+		return words[i] < words[j]
+	})
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s %d", w, p.words[w])
+	}
+	return b.String()
+}
+
+func (p *progress) close() {
+	if p.bar != nil {
+		_ = p.bar.Exit()
+	}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cabra-run/results"
+	"cabra-run/runner"
+	"cabra-run/runner/agent"
+	"cabra-run/sandbox"
+	"cabra-run/tasks"
+)
+
+type resumeOptions struct {
+	sweepKnobs
+	providerOptions
+	base       string
+	allowDrift bool
+}
+
+func newResume(a *app) *cobra.Command {
+	o := &resumeOptions{}
+	cmd := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "continue a run; finished trials are not touched",
+		Args:  usageArgs(cobra.ExactArgs(1)),
+		RunE:  func(cmd *cobra.Command, args []string) error { return resume(cmd.Context(), a, o, args[0]) },
+	}
+	o.sweepKnobs.addFlags(cmd.Flags())
+	o.providerOptions.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image")
+	cmd.Flags().BoolVar(&o.allowDrift, "allow-drift", false, "continue although the environment differs, and record how")
+	return cmd
+}
+
+func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
+	knobs, err := o.sweepKnobs.settings()
+	if err != nil {
+		return err
+	}
+	store, err := a.openRun(run, results.ReadWrite)
+	if err != nil {
+		return err
+	}
+	s, k, err := resumeSweep(ctx, a, o, store, knobs)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	return a.finishSweep(ctx, run, k, store, s)
+}
+
+// resumeSweep makes the sweep that the run's lock describes.
+func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.Store, s runner.Settings) (*runner.Sweep, *kit, error) {
+	lock := store.Lock()
+	ag, err := agent.Find(lock.Agent.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	grid, err := tasks.ParseGrid(lock.Tasks.Grid)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the run's grid: %w", err)
+	}
+	prompts := lock.Tasks.Prompts
+	if prompts == "own" {
+		prompts = ""
+	}
+	src, err := source(grid, lock.Tasks.Seed, prompts)
+	if err != nil {
+		return nil, nil, err
+	}
+	model, provider, err := parseModel(lock.Model, o.withEndpoint(lock.Provider))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := recoverRun(ctx, a, store); err != nil {
+		return nil, nil, err
+	}
+	k, err := a.openKit(ctx, ag.Recipe(), o.base, min(s.Jobs, runtime.NumCPU()))
+	if err != nil {
+		return nil, nil, err
+	}
+	s = settingsOf(lock, s)
+	now, err := lockNow(ctx, lock, src, ag, provider, s, k)
+	if err == nil {
+		err = checkDrift(ctx, a, store, lock.Diff(now), o.allowDrift)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, k.close(ctx))
+	}
+	return a.sweep(k, src, store, ag, model, s), k, nil
+}
+
+// withEndpoint takes the endpoint from the lock where none is given.
+func (o *resumeOptions) withEndpoint(p results.Provider) providerOptions {
+	out := o.providerOptions
+	if _, url, ok := strings.Cut(p.Description, "endpoint "); ok && out.baseURL == "" {
+		out.baseURL = url
+	}
+	return out
+}
+
+// recoverRun brings the run into order and says what it found.
+func recoverRun(ctx context.Context, a *app, store *results.Store) error {
+	rec, err := store.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	if n := len(rec.Adopted) + len(rec.Closed); n > 0 {
+		a.say(fmt.Sprintf("the run was cut off: %d attempts in flight are closed as cancelled with their usage, %d finished ones are taken over",
+			len(rec.Closed), len(rec.Adopted)))
+	}
+	if n := len(rec.Missing); n > 0 {
+		a.say(fmt.Sprintf("warning: the artefacts of %d attempts are gone", n))
+	}
+	return nil
+}
+
+// settingsOf takes what determines outcomes from the lock, the rest from the flags.
+func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
+	s.Repetitions = l.Repetitions
+	s.Timeout = time.Duration(l.TimeoutSeconds * float64(time.Second))
+	s.Stall = time.Duration(l.StallSeconds * float64(time.Second))
+	s.Network = sandbox.Network(l.Network)
+	s.OutputBytes = l.Limits.OutputBytes
+	s.Limits = sandbox.Limits{MemoryBytes: l.Limits.MemoryBytes, Pids: l.Limits.Pids, CPUs: l.Limits.CPUs,
+		OpenFiles: l.Limits.OpenFiles, TmpBytes: l.Limits.TmpBytes, HomeBytes: l.Limits.HomeBytes,
+		ShmBytes: l.Limits.ShmBytes, WorkspaceBytes: l.Limits.WorkspaceBytes}
+	return s
+}
+
+// lockNow is the lock that a new run with the same wishes would get today.
+func lockNow(ctx context.Context, was results.Lock, src tasks.Source, ag agent.Agent, p results.Provider, s runner.Settings, k *kit) (results.Lock, error) {
+	o := &sweepOptions{seed: was.Tasks.Seed}
+	if was.Tasks.Prompts != "own" {
+		o.prompts = was.Tasks.Prompts
+	}
+	grid, err := tasks.ParseGrid(was.Tasks.Grid)
+	if err != nil {
+		return results.Lock{}, err
+	}
+	now, err := newLock(ctx, o, parsed{agent: ag, model: runner.Model{Name: was.Model}, provider: p, grid: grid, settings: s}, src)
+	if err != nil {
+		return results.Lock{}, err
+	}
+	fillEnvironment(&now, k)
+	return now, nil
+}
+
+// checkDrift stops a resume under another environment, or records the differences.
+func checkDrift(ctx context.Context, a *app, store *results.Store, diffs []results.Difference, allowed bool) error {
+	if len(diffs) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, d := range diffs {
+		lines = append(lines, d.String())
+	}
+	if !allowed {
+		return hinted(fmt.Errorf("the run was made under another environment:\n  %s", strings.Join(lines, "\n  ")),
+			"continue all the same, recording this: cabra-run resume "+store.Lock().Run+" --allow-drift\nor start a new run")
+	}
+	a.say("recorded as drift: " + strings.Join(lines, "; "))
+	return store.RecordDrift(ctx, diffs)
+}

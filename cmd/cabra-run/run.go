@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"cabra-run/results"
+	"cabra-run/runner"
+	"cabra-run/runner/score"
+	"cabra-run/tasks"
+)
+
+// runNew makes a new run and works it off.
+func runNew(ctx context.Context, a *app, o *sweepOptions) error {
+	p, err := o.parse()
+	if err != nil {
+		return err
+	}
+	src, err := source(p.grid, o.seed, o.prompts)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return dryRun(ctx, a, o, p, src)
+	}
+	name := o.run
+	if name == "" {
+		name = runName(time.Now(), p)
+	}
+	dir := a.runPath(name)
+	if _, err := os.Stat(dir); err == nil {
+		return hinted(fmt.Errorf("there is a run %q already", name), "continue it: cabra-run resume "+name+"\nor choose another --run NAME")
+	}
+	lock, err := newLock(ctx, o, p, src)
+	if err != nil {
+		return err
+	}
+	k, err := a.openKit(ctx, p.agent.Recipe(), o.base, min(p.settings.Jobs, runtime.NumCPU()))
+	if err != nil {
+		return err
+	}
+	lock.Run = name
+	fillEnvironment(&lock, k)
+	store, err := results.Create(dir, lock)
+	if err != nil {
+		return errors.Join(err, k.close(ctx))
+	}
+	return a.finishSweep(ctx, name, k, store, a.sweep(k, src, store, p.agent, p.model, p.settings))
+}
+
+var unsafeInName = regexp.MustCompile(`[^a-z0-9.]+`)
+
+// runName is a readable name that sorts by time.
+func runName(now time.Time, p parsed) string {
+	grid := unsafeInName.ReplaceAllString(strings.ToLower(p.grid.Name), "-")
+	model := unsafeInName.ReplaceAllString(strings.ToLower(p.model.Name), "-")
+	name := fmt.Sprintf("%s-%s-%s-%s", now.UTC().Format("20060102-150405"), p.agent.Name(), model, grid)
+	return strings.Trim(name[:min(len(name), 100)], "-.")
+}
+
+// newLock is what can be said of a run before an engine is asked.
+func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (results.Lock, error) {
+	set, statements, err := tasks.SetDigest(ctx, src)
+	if err != nil {
+		return results.Lock{}, fmt.Errorf("generating tasks: %w", err)
+	}
+	s := p.settings
+	prompts := "own"
+	if o.prompts != "" {
+		prompts = o.prompts
+	}
+	return results.Lock{
+		Created: time.Now().UTC(), Program: programVersion(),
+		Tasks: results.TaskSet{Grid: p.grid.Name, Seed: o.seed, Scheme: "official", Count: src.Len(),
+			Digest: set, Statements: statements, Prompts: prompts},
+		Agent: results.Agent{Name: p.agent.Name(), Version: p.agent.Version()},
+		Model: p.model.Name, Provider: p.provider, Repetitions: s.Repetitions, Network: string(s.Network),
+		Limits: results.Limits{MemoryBytes: s.Limits.MemoryBytes, Pids: s.Limits.Pids, CPUs: s.Limits.CPUs,
+			OpenFiles: s.Limits.OpenFiles, TmpBytes: s.Limits.TmpBytes, HomeBytes: s.Limits.HomeBytes,
+			ShmBytes: s.Limits.ShmBytes, WorkspaceBytes: s.Limits.WorkspaceBytes, OutputBytes: s.OutputBytes},
+		TimeoutSeconds: s.Timeout.Seconds(), StallSeconds: s.Stall.Seconds(), Retry: s.Retry,
+		Scorer: results.Scorer{Version: score.Version, Verdicts: []string{"strict"}},
+		Jobs:   s.Jobs, Host: hostFacts(),
+	}, nil
+}
+
+// fillEnvironment adds what the engine and the images say.
+func fillEnvironment(l *results.Lock, k *kit) {
+	i := k.info
+	l.Engine = results.Engine{Name: i.Name, Version: i.Version, Endpoint: i.Endpoint, OS: i.OS, Arch: i.Arch,
+		Kernel: i.Kernel, CgroupVersion: i.CgroupVersion, StorageDriver: i.StorageDriver, Rootless: i.Rootless,
+		CPUs: i.CPUs, MemoryBytes: i.MemoryBytes, Transport: i.Transport}
+	l.Images = nil
+	for _, img := range k.images {
+		l.Images = append(l.Images, results.Image{Name: img.Name, ID: img.ID, Tag: img.Tag, Recipe: img.Recipe,
+			Base: img.Base, How: img.How, Bytes: img.Bytes, Packages: img.Packages})
+	}
+}
+
+func hostFacts() results.Host {
+	h := results.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		h.Kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		h.MemoryBytes = int64(info.Totalram) * int64(info.Unit)
+	}
+	return h
+}
+
+// finishSweep works a run off and says how it ended.
+func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *results.Store, s *runner.Sweep) error {
+	cleanup := context.WithoutCancel(ctx)
+	sig, stopSignals := a.obeySignals(s.Stop)
+	defer stopSignals()
+	p := newProgress(a, name, s.Settings.Jobs)
+	s.Observer = p.observe
+	sum, err := s.Run(ctx)
+	p.close()
+	if err == nil {
+		err = printReport(cleanup, a, store, reportOptions{partial: sum.Pending > 0})
+	}
+	err = errors.Join(err, k.close(cleanup), store.Close())
+	if err != nil {
+		return err
+	}
+	return a.verdictOf(name, sum, sig())
+}
+
+// verdictOf turns a summary into the last lines and the exit code.
+func (a *app) verdictOf(name string, sum runner.Summary, sig os.Signal) error {
+	a.say(fmt.Sprintf("\nresults: %s   again: cabra-run report %s", a.runPath(name), name))
+	next := "continue: cabra-run resume " + name
+	switch {
+	case sum.Paused != "":
+		a.say(fmt.Sprintf("paused with %d of %d trials to do: %s\n%s", sum.Pending, sum.Planned, sum.Paused, next))
+		return silent(exitPaused)
+	case sig != nil && sum.Pending > 0:
+		a.say(fmt.Sprintf("stopped with %d of %d trials to do\n%s", sum.Pending, sum.Planned, next))
+		if sig == syscall.SIGTERM {
+			return silent(exitTerminate)
+		}
+		return silent(exitInterrupt)
+	case sum.Pending > 0:
+		a.say(fmt.Sprintf("%d of %d trials are not done\n%s", sum.Pending, sum.Planned, next))
+		return silent(exitError)
+	case sum.WithoutOutcome > 0:
+		a.say(fmt.Sprintf("%d of %d trials say nothing about the agent (see the outcomes above)", sum.WithoutOutcome, sum.Planned))
+		return silent(exitIncomplete)
+	}
+	return nil
+}
+
+// obeySignals raises the stopper by one level with each interrupt; a
+// termination stops the boxes in order at once. The function returns the first
+// signal that came.
+func (a *app) obeySignals(stop *runner.Stopper) (first func() os.Signal, done func()) {
+	ch := make(chan os.Signal, 4)
+	quit := make(chan struct{})
+	ended := make(chan struct{})
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	var seen os.Signal
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case s := <-ch:
+				if seen == nil {
+					seen = s
+				}
+				a.obey(stop, s)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	halt := func() {
+		signal.Stop(ch)
+		select {
+		case <-quit:
+		default:
+			close(quit)
+		}
+		<-ended
+	}
+	return func() os.Signal { halt(); return seen }, halt
+}
+
+func (a *app) obey(stop *runner.Stopper, s os.Signal) {
+	level := stop.Level() + 1
+	if s == syscall.SIGTERM {
+		level = max(level, runner.Halt)
+	}
+	stop.Raise(level, "stopped by "+s.String())
+	switch level {
+	case runner.Drain:
+		a.say("\nstopping: what runs finishes, nothing new starts; Ctrl-C again ends the attempts in order")
+	case runner.Halt:
+		a.say("\nending the attempts in order, keeping what they did; Ctrl-C again ends at once")
+	default:
+		a.say("\nending at once")
+	}
+}

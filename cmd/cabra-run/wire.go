@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cabra-run/images"
+	"cabra-run/results"
+	"cabra-run/runner"
+	"cabra-run/runner/agent"
+	"cabra-run/runner/score"
+	"cabra-run/sandbox"
+	"cabra-run/sandbox/docker"
+	"cabra-run/sandbox/gateway"
+	"cabra-run/sandbox/relay"
+	"cabra-run/tasks"
+	"cabra-run/tasks/refactor"
+)
+
+// say prints a line about what is going on; results go to stdout, this does not.
+func (a *app) say(line string) { fmt.Fprintln(a.stderr, line) }
+
+// runPath is the folder of a run given by name or path.
+func (a *app) runPath(run string) string {
+	if strings.ContainsRune(run, filepath.Separator) || run == "." || run == ".." {
+		return filepath.Clean(run)
+	}
+	return filepath.Join(a.runsDir, run)
+}
+
+// openRun opens an existing run.
+func (a *app) openRun(run string, mode results.Mode) (*results.Store, error) {
+	store, err := results.Open(a.runPath(run), mode)
+	var none *results.NotRunError
+	if errors.As(err, &none) {
+		return nil, hinted(fmt.Errorf("no run %q: %w", run, err), a.knownRuns())
+	}
+	return store, err
+}
+
+// knownRuns lists the runs that exist, as a hint.
+func (a *app) knownRuns() string {
+	entries, err := os.ReadDir(a.runsDir)
+	if err != nil {
+		return fmt.Sprintf("there is no folder %q; a run can also be given as a path", a.runsDir)
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(a.runsDir, e.Name(), "run.json")); err == nil {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("there are no runs in %q yet", a.runsDir)
+	}
+	return fmt.Sprintf("there is in %q: %s", a.runsDir, strings.Join(names, ", "))
+}
+
+// engine connects to the container engine and reaps what dead owners left.
+func (a *app) engine(ctx context.Context) (*docker.Engine, error) {
+	if err := os.MkdirAll(a.stateDir, 0o700); err != nil {
+		return nil, hinted(fmt.Errorf("making the state folder: %w", err), "choose one that you may write to: --state-dir DIR")
+	}
+	e, err := docker.New(ctx, docker.Options{Host: a.engineHost, StateDir: a.stateDir})
+	if err != nil {
+		return nil, err
+	}
+	gone, err := e.Reap(ctx)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	if gone != (sandbox.Reaped{}) {
+		a.say(fmt.Sprintf("removed what a dead cabra-run left: %d boxes, %d volumes, %d workspaces", gone.Boxes, gone.Volumes, gone.Workspaces))
+	}
+	return e, nil
+}
+
+func (a *app) images(base string) (*images.Builder, error) {
+	return images.New(images.Options{Host: a.engineHost, Base: base, StateDir: a.stateDir, Log: a.say})
+}
+
+// kit is everything that a sweep needs of the outside.
+type kit struct {
+	engine *docker.Engine
+	info   sandbox.Info
+	scorer *score.Scorer
+	images []images.Image // of the agent and of the scorer
+}
+
+// openKit connects to the engine, builds missing images and readies the scorer.
+func (a *app) openKit(ctx context.Context, recipe, base string, workers int) (_ *kit, err error) {
+	k := &kit{}
+	if k.engine, err = a.engine(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, k.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if k.info, err = k.engine.Info(ctx); err != nil {
+		return nil, err
+	}
+	builder, err := a.images(base)
+	if err != nil {
+		return nil, err
+	}
+	defer builder.Close()
+	names := []string{"scorer"}
+	if recipe != "" {
+		names = []string{recipe, "scorer"}
+	}
+	for _, name := range names {
+		img, err := builder.Ensure(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		k.images = append(k.images, img)
+	}
+	k.scorer, err = score.New(score.Options{Engine: k.engine, Image: k.image("scorer"), Workers: workers})
+	return k, err
+}
+
+func (k *kit) image(name string) string {
+	for _, img := range k.images {
+		if img.Name == name {
+			return img.ID
+		}
+	}
+	return ""
+}
+
+func (k *kit) close(ctx context.Context) error {
+	var err error
+	if k.scorer != nil {
+		err = k.scorer.Close(ctx)
+	}
+	if k.engine != nil {
+		err = errors.Join(err, k.engine.Close())
+	}
+	return err
+}
+
+// source returns the tasks of a grid.
+func source(grid tasks.Grid, seed int64, prompts string) (tasks.Source, error) {
+	o := refactor.Options{Seed: seed}
+	if prompts != "" {
+		var err error
+		if o.Statements, err = refactor.LoadStatements(prompts, grid.Cells...); err != nil {
+			return nil, err
+		}
+	}
+	return refactor.NewSource(grid, o)
+}
+
+// sweep joins the parts.
+func (a *app) sweep(k *kit, src tasks.Source, store *results.Store, ag agent.Agent, m runner.Model, s runner.Settings) *runner.Sweep {
+	return &runner.Sweep{
+		Source: src, Store: store, Agent: ag, Model: m, Scorer: k.scorer,
+		Engine: k.engine, Image: k.image(ag.Recipe()), Gateway: gateway.New(gateway.Options{}),
+		Settings: s, Stop: runner.NewStopper(), Connect: connectRelay,
+	}
+}
+
+func connectRelay(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {
+	conn, err := relay.Accept(ctx, stdio, relay.Bounds{})
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}

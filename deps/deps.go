@@ -1,0 +1,30 @@
+// Package deps pins modules while the packages that use them are being written.
+package deps
+
+import (
+	_ "github.com/docker/docker/api/types/container"
+	_ "github.com/docker/docker/client"
+	_ "github.com/docker/docker/pkg/stdcopy"
+	_ "github.com/docker/docker/pkg/jsonmessage"
+	_ "github.com/docker/docker/profiles/seccomp"
+	_ "github.com/docker/go-units"
+	_ "github.com/google/uuid"
+	_ "github.com/hashicorp/yamux"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/pelletier/go-toml/v2"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/rs/zerolog"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/spf13/cobra"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "gonum.org/v1/gonum/stat"
+	_ "gonum.org/v1/plot"
+	_ "gonum.org/v1/plot/plotter"
+	_ "gonum.org/v1/plot/vg/vgimg"
+	_ "gonum.org/v1/plot/vg/vgsvg"
+	_ "modernc.org/sqlite"
+	_ "pgregory.net/rapid"
+)

@@ -1,0 +1,157 @@
+package images
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Labels of our images.
+const (
+	labelRecipe   = "cabra.recipe"   // digest of the layer and all below it
+	labelPackages = "cabra.packages" // name=version, by spaces
+	labelBase     = "cabra.base"     // "pull", "bootstrap" or an image's name
+	labelHow      = "cabra.how"      // for people
+)
+
+// Repositories of our tags.
+const (
+	repository      = "cabra-run/"
+	layerRepository = repository + "layer"
+)
+
+// layer is one step of making an image.
+type layer struct {
+	digest  string // of everything that decides on its content, and of all layers below
+	what    string // for the log
+	seconds int    // rough time of a build
+	checks  []Check
+	env     []string // of the checks
+	build   func(ctx context.Context, s site, parent string) (imageID string, err error)
+	step    string // for the log, set by the caller
+}
+
+// chain returns the layers of an image, the lowest first.
+func (b *Builder) chain(name string, from origin) ([]layer, error) {
+	recipe := b.recipes.Images[name]
+	bottom, err := b.systemLayer(b.recipes.Systems[recipe.System], from)
+	if err != nil {
+		return nil, err
+	}
+	layers := []layer{bottom}
+	if recipe.CLI != "" {
+		l, err := b.cliLayer(recipe.CLI, layers[len(layers)-1])
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	if recipe.Relay {
+		l, err := b.relayLayer(layers[len(layers)-1])
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
+
+// digestOf hashes parts so that no two different lists give the same input.
+func digestOf(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func short(digest string) string { return digest[:12] }
+
+func layerTag(l layer) string { return layerRepository + ":" + short(l.digest) }
+
+func tagOf(name string, chain []layer) string {
+	return repository + name + ":" + short(chain[len(chain)-1].digest)
+}
+
+// systemVersion changes when the same recipe gives another system.
+const systemVersion = "system/1"
+
+func (b *Builder) systemLayer(sys System, from origin) (layer, error) {
+	passwd, group := accounts(sys.Guests)
+	kept := ""
+	if b.keepsCA(sys) {
+		pem, err := os.ReadFile(b.bundle)
+		if err != nil {
+			return layer{}, &Error{What: "reading the CA bundle", Hint: "name a readable PEM file", Err: err}
+		}
+		kept = string(pem)
+	}
+	l := layer{
+		digest: digestOf(systemVersion, b.arch, sys.Release, sys.Image, strings.Join(sys.Packages, " "),
+			from.kind, from.id, passwd, group, kept, installScript,
+			strings.Join(emptied, " "), strings.Join(blanked, " ")),
+		what:    fmt.Sprintf("Debian %s with %d packages", sys.Release, len(sys.Packages)),
+		seconds: sys.Seconds,
+		checks:  sys.Checks,
+	}
+	l.build = func(ctx context.Context, s site, _ string) (string, error) {
+		return b.buildSystem(ctx, s, systemJob{System: sys, layer: l, from: from, keptCA: kept})
+	}
+	return l, nil
+}
+
+// keepsCA: only agents' systems have certificates at all.
+func (b *Builder) keepsCA(sys System) bool { return b.opts.KeepCA && sys.Guests }
+
+func (b *Builder) cliLayer(name string, parent layer) (layer, error) {
+	cli := b.recipes.CLIs[name]
+	pkg, ok := cli.Packages[b.arch]
+	if !ok {
+		return layer{}, &Error{
+			What: fmt.Sprintf("there is no %s for the engine's architecture %s", name, b.arch),
+			Hint: "use an engine on amd64 or arm64",
+		}
+	}
+	l := layer{
+		digest:  digestOf("cli/1", parent.digest, pkg.Name, cli.Version, pkg.Integrity, cli.Dir),
+		what:    fmt.Sprintf("%s %s from the npm registry", name, cli.Version),
+		seconds: cli.Seconds,
+		checks:  cli.Checks,
+		env:     cli.Env,
+	}
+	l.build = func(ctx context.Context, s site, parent string) (string, error) {
+		return b.buildCLI(ctx, s, cliJob{CLI: cli, pkg: pkg, layer: l, parent: parent})
+	}
+	return l, nil
+}
+
+func (b *Builder) relayLayer(parent layer) (layer, error) {
+	program, err := RelayBinary(b.arch)
+	if err != nil {
+		return layer{}, err
+	}
+	l := layer{
+		digest:  digestOf("relay/1", parent.digest, string(program)),
+		what:    "the relay",
+		seconds: 2,
+	}
+	l.build = func(ctx context.Context, s site, parent string) (string, error) {
+		return b.buildRelay(ctx, s, parent, l.digest, program)
+	}
+	return l, nil
+}
+
+// site names the place where a layer is built: the same key for everybody who
+// would take the same lock, and for nobody else.
+func (b *Builder) site(l layer) site {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		boot = nil // not Linux: the state folder alone must do
+	}
+	return site{api: b.api, key: short(digestOf(string(boot), b.state, l.digest))}
+}

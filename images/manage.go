@@ -1,0 +1,152 @@
+package images
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+)
+
+// List returns the images of ours that the engine has, those of other versions
+// of this program too, by name and then the newest first.
+func (b *Builder) List(ctx context.Context) ([]Image, error) {
+	if err := b.connect(ctx); err != nil {
+		return nil, err
+	}
+	tags, err := b.tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	current, err := b.currentTags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Image
+	for _, tag := range tags {
+		name, _, _ := strings.Cut(strings.TrimPrefix(tag, repository), ":")
+		if strings.HasPrefix(tag, layerRepository+":") {
+			continue
+		}
+		img, ok, err := b.inspect(ctx, name, tag)
+		if err != nil {
+			return nil, err
+		}
+		if ok && img.Recipe != "" {
+			img.Current = slices.Contains(current, tag)
+			list = append(list, img)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Image) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.Created, a.Created))
+	})
+	return list, nil
+}
+
+// tags returns our tags on the engine.
+func (b *Builder) tags(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	list, err := b.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(
+		filters.Arg("reference", repository+"*"), filters.Arg("label", labelRecipe))})
+	if err != nil {
+		return nil, explain("listing images", err, "")
+	}
+	var tags []string
+	for _, i := range list {
+		for _, tag := range i.RepoTags {
+			if strings.HasPrefix(tag, repository) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags, nil
+}
+
+// currentTags are those that this program would make or use, wherever its
+// systems come from.
+func (b *Builder) currentTags(ctx context.Context) ([]string, error) {
+	var tags []string
+	for _, name := range b.recipes.Names() {
+		origins, err := b.origins(ctx, name, false)
+		if err != nil {
+			return nil, err
+		}
+		if b.opts.Base != BaseAuto {
+			origins = append(origins, origin{kind: BasePull}, origin{kind: BaseBootstrap})
+		}
+		for _, from := range origins {
+			chain, err := b.chain(name, from)
+			if err != nil {
+				return nil, err
+			}
+			tags = append(tags, tagOf(name, chain))
+			for _, l := range chain {
+				tags = append(tags, layerTag(l))
+			}
+		}
+	}
+	return tags, nil
+}
+
+// Prune removes those of our images that this program would not make, or all of
+// them. It returns what it removed; images that a container uses stay, and are
+// part of the error.
+func (b *Builder) Prune(ctx context.Context, all bool) ([]Image, error) {
+	list, err := b.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var current []string
+	if !all {
+		if current, err = b.currentTags(ctx); err != nil {
+			return nil, err
+		}
+	}
+	tags, err := b.tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	gone := map[string]bool{}
+	for _, tag := range tags {
+		if slices.Contains(current, tag) {
+			continue
+		}
+		if err := removeImage(ctx, b.api, tag); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		gone[tag] = true
+	}
+	failed = append(failed, b.pruneUnfinished(ctx))
+	removed := slices.DeleteFunc(list, func(i Image) bool { return !gone[i.Tag] })
+	if err := errors.Join(failed...); err != nil {
+		return removed, &Error{What: "removing images", Err: err, Hint: "remove the containers that use them first"}
+	}
+	return removed, nil
+}
+
+// pruneUnfinished removes untagged images of builds that died. Young ones may
+// belong to a build that is still going on.
+func (b *Builder) pruneUnfinished(ctx context.Context) error {
+	listing, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	list, err := b.api.ImageList(listing, image.ListOptions{Filters: filters.NewArgs(
+		filters.Arg("dangling", "true"), filters.Arg("label", labelRecipe))})
+	if err != nil {
+		return fmt.Errorf("listing unfinished images: %w", err)
+	}
+	var failed []error
+	for _, i := range list {
+		if time.Since(time.Unix(i.Created, 0)) > layerTime+cleanupTime {
+			failed = append(failed, removeImage(ctx, b.api, i.ID))
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,162 @@
+package results
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Lock is what a run was made under: everything that is needed to judge its
+// numbers and to make it again. It is written once, as run.json, when the run
+// is created.
+type Lock struct {
+	Schema  int       `json:"schema"` // set by Create
+	Run     string    `json:"run"`    // name of the run
+	Created time.Time `json:"created"`
+	Program string    `json:"program"` // version of cabra-run
+
+	Tasks       TaskSet  `json:"tasks"`
+	Agent       Agent    `json:"agent"`
+	Model       string   `json:"model"`
+	Provider    Provider `json:"provider"`
+	Repetitions int      `json:"repetitions"`
+
+	Images  []Image `json:"images"`
+	Network string  `json:"network"`
+	Limits  Limits  `json:"limits"`
+	// Timeout and Stall bound an attempt: its wall clock without waiting for
+	// the provider, and the time without any sign of life.
+	TimeoutSeconds float64 `json:"timeout_seconds"`
+	StallSeconds   float64 `json:"stall_seconds"`
+	Retry          Retry   `json:"retry"`
+	Scorer         Scorer  `json:"scorer"`
+
+	// Settings is SettingsDigest of the above; Create fills it in.
+	Settings string `json:"settings"`
+
+	// For information only.
+	Jobs   int    `json:"jobs"`
+	Host   Host   `json:"host"`
+	Engine Engine `json:"engine"`
+}
+
+// TaskSet says which tasks a run has.
+type TaskSet struct {
+	Grid       string `json:"grid"` // normalised text
+	Seed       int64  `json:"seed"`
+	Scheme     string `json:"scheme"` // name of the generation scheme
+	Count      int    `json:"count"`
+	Digest     string `json:"digest"`
+	Statements string `json:"statements"`     // digest of the problem statements
+	Prompts    string `json:"prompts_source"` // "own", or the folder the statements were read from
+}
+
+// Agent is the program under test.
+type Agent struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Provider is where the model's answers come from.
+type Provider struct {
+	Description string `json:"description"` // for people: kind and base URL, never a key
+	// Scripted is set when a fixed policy plays the model. Every table,
+	// figure and export says so.
+	Scripted bool `json:"scripted"`
+}
+
+// Image is a container image that the run uses.
+type Image struct {
+	Name     string   `json:"name"`
+	ID       string   `json:"id"`
+	Tag      string   `json:"tag"`
+	Recipe   string   `json:"recipe"` // digest
+	Base     string   `json:"base"`
+	How      string   `json:"how"` // how the base came about: "pull", "bootstrap", …
+	Bytes    int64    `json:"bytes"`
+	Packages []string `json:"packages"`
+}
+
+// Limits bound an attempt's box; bytes unless said otherwise.
+type Limits struct {
+	MemoryBytes    int64   `json:"memory_bytes"`
+	Pids           int64   `json:"pids"`
+	CPUs           float64 `json:"cpus"`
+	OpenFiles      int64   `json:"open_files"`
+	TmpBytes       int64   `json:"tmp_bytes"`
+	HomeBytes      int64   `json:"home_bytes"`
+	ShmBytes       int64   `json:"shm_bytes"`
+	WorkspaceBytes int64   `json:"workspace_bytes"`
+	OutputBytes    int64   `json:"output_bytes"`
+}
+
+// Scorer is what judges the code.
+type Scorer struct {
+	Version  string   `json:"version"`
+	Verdicts []string `json:"verdicts"` // the verdicts each trial gets; the first is the one reported by default
+}
+
+// Host is where the orchestrator ran.
+type Host struct {
+	OS          string `json:"os"`
+	Kernel      string `json:"kernel"`
+	Arch        string `json:"arch"`
+	CPUs        int    `json:"cpus"`
+	MemoryBytes int64  `json:"memory_bytes"`
+}
+
+// Engine is what ran the boxes.
+type Engine struct {
+	Name          string `json:"name"`
+	Version       string `json:"version"`
+	Endpoint      string `json:"endpoint"`
+	OS            string `json:"os"`
+	Arch          string `json:"arch"`
+	Kernel        string `json:"kernel"`
+	CgroupVersion string `json:"cgroup_version"`
+	StorageDriver string `json:"storage_driver"`
+	Rootless      bool   `json:"rootless"`
+	CPUs          int    `json:"cpus"`
+	MemoryBytes   int64  `json:"memory_bytes"`
+	Transport     string `json:"transport"`
+}
+
+// SettingsDigest is a hash of the settings that change a trial's outcome:
+// limits, times and network. Neither parallelism nor retries nor image IDs are
+// among them. It is the Settings of the run's trials.
+func (l Lock) SettingsDigest() string {
+	text := fmt.Sprintf("cabra-settings-1|%+v|%g|%g|%s", l.Limits, l.TimeoutSeconds, l.StallSeconds, l.Network)
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Verdict is the name of the verdict that reports use by default.
+func (l Lock) Verdict() string {
+	if len(l.Scorer.Verdicts) == 0 {
+		return "strict"
+	}
+	return l.Scorer.Verdicts[0]
+}
+
+// encode returns the bytes of run.json.
+func (l Lock) encode() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false) // grids hold '<' and '&' as they are
+	if err := enc.Encode(l); err != nil {
+		return nil, fmt.Errorf("encoding the lock: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+func decodeLock(data []byte) (Lock, error) {
+	var l Lock
+	if err := json.Unmarshal(data, &l); err != nil {
+		return Lock{}, fmt.Errorf("reading the lock: %w", err)
+	}
+	return l, nil
+}

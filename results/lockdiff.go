@@ -1,0 +1,105 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Difference is one thing in which two locks differ and that can change
+// outcomes.
+type Difference struct {
+	Field string `json:"field"`
+	Was   string `json:"was"`
+	Now   string `json:"now"`
+}
+
+func (d Difference) String() string { return fmt.Sprintf("%s: was %s, is %s", d.Field, d.Was, d.Now) }
+
+// Drift is a difference under which a run was continued all the same.
+type Drift struct {
+	At time.Time `json:"at"`
+	Difference
+}
+
+// Diff lists in what b differs from a, among the things that determine
+// outcomes. Parallelism, retries, image IDs, and the host's size and kernel do
+// not count: the same recipe built twice has two IDs.
+func (a Lock) Diff(b Lock) []Difference {
+	was, now := a.facts(), b.facts()
+	var diffs []Difference
+	for _, name := range factNames(was, now) {
+		w, n := factOf(was, name), factOf(now, name)
+		if w != n {
+			diffs = append(diffs, Difference{Field: name, Was: orNone(w), Now: orNone(n)})
+		}
+	}
+	return diffs
+}
+
+type fact struct{ name, value string }
+
+// facts names what determines outcomes, in the order in which people read it.
+func (l Lock) facts() []fact {
+	f := []fact{
+		{"program version", l.Program},
+		{"grid", l.Tasks.Grid},
+		{"seed", fmt.Sprint(l.Tasks.Seed)},
+		{"generation scheme", l.Tasks.Scheme},
+		{"task set", l.Tasks.Digest},
+		{"statements", l.Tasks.Statements},
+		{"agent", l.Agent.Name},
+		{"agent version", l.Agent.Version},
+		{"model", l.Model},
+		{"provider", l.Provider.Description},
+		{"scripted model", fmt.Sprint(l.Provider.Scripted)},
+		{"repetitions", fmt.Sprint(l.Repetitions)},
+		{"network", l.Network},
+		{"time-out", fmt.Sprintf("%gs", l.TimeoutSeconds)},
+		{"stall time", fmt.Sprintf("%gs", l.StallSeconds)},
+		{"limits", fmt.Sprintf("%+v", l.Limits)},
+		{"scorer version", l.Scorer.Version},
+		{"verdicts", strings.Join(l.Scorer.Verdicts, ",")},
+		{"host architecture", l.Host.Arch},
+		{"engine", l.Engine.Name},
+		{"engine transport", l.Engine.Transport},
+	}
+	for _, img := range l.Images {
+		packages := slices.Clone(img.Packages)
+		slices.Sort(packages)
+		f = append(f,
+			fact{"recipe of image " + img.Name, img.Recipe},
+			fact{"base of image " + img.Name, img.Base},
+			fact{"packages of image " + img.Name, textDigest(strings.Join(packages, "\n"))})
+	}
+	return f
+}
+
+func factNames(lists ...[]fact) []string {
+	var names []string
+	for _, list := range lists {
+		for _, f := range list {
+			if !slices.Contains(names, f.name) {
+				names = append(names, f.name)
+			}
+		}
+	}
+	return names
+}
+
+func factOf(list []fact, name string) string {
+	for _, f := range list {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return ""
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}

@@ -1,0 +1,301 @@
+// Package report turns the results of a run into what people read: accuracy
+// with standard errors, outcome classes, time and tokens, as text, JSON and CSV,
+// a chart of accuracy against size, the status of a running sweep, and the
+// export of one line per trial.
+//
+// [Build] reduces the results of a store to a [Report]; [Text], [JSON] and [CSV]
+// print it, [Chart] draws it. [Export] and [BuildStatus] read the results
+// directly. None of them knows how the results came about or where they are
+// stored, and none prints a number that it does not know as zero.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"cabra-run/results"
+	"cabra-run/tasks"
+)
+
+// Results are the trials of a run in plan order, as a results.Store yields them.
+type Results = iter.Seq2[results.TrialResult, error]
+
+// Options of Build.
+type Options struct {
+	// Partial asks for accuracies although trials are missing.
+	Partial bool
+}
+
+// Report is what a run says so far.
+type Report struct {
+	Header Header `json:"run"`
+	// Complete is set when every trial of the plan is done. Otherwise
+	// accuracies are withheld (null), unless they were asked for.
+	Complete bool   `json:"complete"`
+	Withheld bool   `json:"accuracy_withheld"`
+	Trials   Counts `json:"trials"`
+
+	Overall       Group   `json:"overall"`
+	ByAxisSize    []Group `json:"by_axis_and_size"`
+	ByRefactoring []Group `json:"by_refactoring"`
+	ByCode        []Group `json:"by_code"`
+
+	Outcomes []OutcomeCount `json:"outcomes"`
+	Limits   []LimitCount   `json:"limits_hit"`
+	// NoVerdict lists the trials without a verdict, in plan order.
+	NoVerdict []NoVerdict `json:"without_verdict"`
+}
+
+// Header says what was run and under which conditions.
+type Header struct {
+	Name           string  `json:"name"`
+	Program        string  `json:"program"`
+	Agent          string  `json:"agent"`
+	Version        string  `json:"version"`
+	Model          string  `json:"model"`
+	Scripted       bool    `json:"scripted"` // a fixed policy played the model
+	Grid           string  `json:"grid"`
+	Seed           int64   `json:"seed"`
+	Scorer         string  `json:"scorer"`
+	ScorerVersion  string  `json:"scorer_version"`
+	Attempts       int     `json:"attempts"`
+	TimeoutSeconds float64 `json:"timeout_seconds"`
+	Network        string  `json:"network"`
+}
+
+// Counts are trials by state.
+type Counts struct {
+	Planned  int `json:"planned"`
+	Done     int `json:"done"`
+	Pending  int `json:"pending"`
+	Running  int `json:"running"`
+	Unscored int `json:"unscored"`
+}
+
+// Group is a set of trials that agree in the fields that are set.
+type Group struct {
+	Axis        tasks.Axis        `json:"axis,omitempty"`
+	Size        int               `json:"size,omitempty"`
+	Refactoring tasks.Refactoring `json:"refactoring,omitempty"`
+	Code        tasks.CodeType    `json:"code,omitempty"`
+
+	Planned int  `json:"planned"`
+	All     Rate `json:"all"`   // over all trials that are done
+	Agent   Rate `json:"agent"` // over those with an agent outcome
+	// Effort is that of all trials that are done, with all their attempts.
+	Effort Effort `json:"effort"`
+}
+
+// Rate is an accuracy: solved trials among n, with the binomial standard error
+// sqrt(p(1-p)/n). Both are nil without trials and where they are withheld.
+type Rate struct {
+	N        int      `json:"n"`
+	Solved   int      `json:"solved"`
+	Accuracy *float64 `json:"accuracy"`
+	SE       *float64 `json:"standard_error"`
+}
+
+// OutcomeCount counts the trials of one word.
+type OutcomeCount struct {
+	Word      string  `json:"outcome"`
+	Trials    int     `json:"trials"`
+	Share     float64 `json:"share"`      // of the planned trials
+	Unchanged int     `json:"unchanged"`  // among them: the code equals the starter
+	RightCode int     `json:"right_code"` // among them: ended otherwise, but the last code is right
+}
+
+// LimitCount counts the trials that one limit ended.
+type LimitCount struct {
+	Limit  string `json:"limit"`
+	Trials int    `json:"trials"`
+}
+
+// NoVerdict is a trial without a verdict.
+type NoVerdict struct {
+	TaskID     tasks.ID      `json:"task_id"`
+	Repetition int           `json:"repetition"`
+	Agent      string        `json:"agent"`
+	Model      string        `json:"model"`
+	Outcome    string        `json:"outcome"`
+	State      results.State `json:"state"`
+	Attempts   int           `json:"attempts"`
+	Reason     string        `json:"reason"`
+}
+
+// Build reduces results to a report.
+func Build(all Results, lock results.Lock, opts Options) (*Report, error) {
+	b := newBuilder()
+	for t, err := range all {
+		if err != nil {
+			return nil, fmt.Errorf("building the report: %w", err)
+		}
+		b.add(&t)
+	}
+	r := b.report(opts)
+	r.Header = header(lock)
+	return r, nil
+}
+
+func header(l results.Lock) Header {
+	return Header{
+		Name: l.Run, Program: l.Program, Agent: l.Agent.Name, Version: l.Agent.Version, Model: l.Model,
+		Scripted: l.Provider.Scripted, Grid: l.Tasks.Grid, Seed: l.Tasks.Seed,
+		Scorer: l.Verdict(), ScorerVersion: l.Scorer.Version,
+		Attempts: l.Retry.Attempts, TimeoutSeconds: l.TimeoutSeconds, Network: l.Network,
+	}
+}
+
+// groupKey is what the trials of a Group have in common.
+type groupKey struct {
+	axis        tasks.Axis
+	size        int
+	refactoring tasks.Refactoring
+	code        tasks.CodeType
+}
+
+type builder struct {
+	counts    Counts
+	overall   *tally
+	axisSize  map[groupKey]*tally
+	refactor  map[groupKey]*tally
+	code      map[groupKey]*tally
+	outcomes  map[string]*OutcomeCount
+	limits    map[string]int
+	noVerdict []NoVerdict
+}
+
+func newBuilder() *builder {
+	return &builder{
+		overall: &tally{}, axisSize: map[groupKey]*tally{}, refactor: map[groupKey]*tally{},
+		code: map[groupKey]*tally{}, outcomes: map[string]*OutcomeCount{}, limits: map[string]int{},
+		noVerdict: []NoVerdict{},
+	}
+}
+
+func (b *builder) add(t *results.TrialResult) {
+	b.counts.add(t.State)
+	b.overall.add(t)
+	c := t.Cell
+	addTo(b.axisSize, groupKey{axis: c.Axis, size: c.Size}, t)
+	if c.Refactoring != "" {
+		addTo(b.refactor, groupKey{refactoring: c.Refactoring}, t)
+	}
+	if c.Code != "" {
+		addTo(b.code, groupKey{code: c.Code}, t)
+	}
+	b.addOutcome(t)
+	if t.Verdict == nil {
+		b.noVerdict = append(b.noVerdict, NoVerdict{
+			TaskID: t.TaskID, Repetition: t.Repetition, Agent: t.Agent, Model: t.Model, Outcome: t.Word,
+			State: t.State, Attempts: len(t.Attempts), Reason: t.Reason(),
+		})
+	}
+}
+
+func addTo(groups map[groupKey]*tally, key groupKey, t *results.TrialResult) {
+	if groups[key] == nil {
+		groups[key] = &tally{}
+	}
+	groups[key].add(t)
+}
+
+func (c *Counts) add(s results.State) {
+	c.Planned++
+	switch s {
+	case results.StateDone:
+		c.Done++
+	case results.StateRunning:
+		c.Running++
+	case results.StateUnscored:
+		c.Unscored++
+	default:
+		c.Pending++
+	}
+}
+
+func (b *builder) addOutcome(t *results.TrialResult) {
+	oc := b.outcomes[t.Word]
+	if oc == nil {
+		oc = &OutcomeCount{Word: t.Word}
+		b.outcomes[t.Word] = oc
+	}
+	oc.Trials++
+	final := t.Final()
+	if final == nil {
+		return
+	}
+	if final.Unchanged {
+		oc.Unchanged++
+	}
+	if t.Verdict != nil && t.Verdict.Solved && t.Word != results.Solved {
+		oc.RightCode++
+	}
+	if final.Outcome == results.Limit {
+		b.limits[cmp.Or(final.LimitHit, "unknown")]++
+	}
+}
+
+func (b *builder) report(opts Options) *Report {
+	complete := b.counts.Done == b.counts.Planned
+	withheld := !complete && !opts.Partial
+	r := &Report{
+		Complete: complete, Withheld: withheld, Trials: b.counts,
+		Overall:    b.overall.group(groupKey{}, withheld),
+		ByAxisSize: groups(b.axisSize, withheld), ByRefactoring: groups(b.refactor, withheld),
+		ByCode:   groups(b.code, withheld),
+		Outcomes: []OutcomeCount{}, Limits: []LimitCount{}, NoVerdict: b.noVerdict,
+	}
+	for _, word := range Words() {
+		if oc := b.outcomes[word]; oc != nil {
+			oc.Share = float64(oc.Trials) / float64(b.counts.Planned)
+			r.Outcomes = append(r.Outcomes, *oc)
+		}
+	}
+	for _, limit := range slices.Sorted(maps.Keys(b.limits)) {
+		r.Limits = append(r.Limits, LimitCount{limit, b.limits[limit]})
+	}
+	return r
+}
+
+// Words lists every word that a trial can have, in the order of tables.
+func Words() []string {
+	words := []string{results.Solved, results.Failed}
+	for _, o := range slices.Backward(results.Outcomes()) {
+		words = append(words, string(o))
+	}
+	return append(words, results.Pending)
+}
+
+// order of axes, refactorings and code types in tables; others follow by name.
+var (
+	refactoringOrder = []tasks.Refactoring{tasks.DeadCode, tasks.AddParameter, tasks.AddReturn,
+		tasks.CacheFunction, tasks.DontRepeat}
+	axisOrder = []tasks.Axis{tasks.Traversal, tasks.Search, "runtime", "instructions", "merge"}
+	codeOrder = []tasks.CodeType{tasks.Math, tasks.String, tasks.Array}
+)
+
+func groups(tallies map[groupKey]*tally, withheld bool) []Group {
+	keys := slices.SortedFunc(maps.Keys(tallies), func(a, b groupKey) int {
+		return cmp.Or(
+			byOrder(axisOrder, a.axis, b.axis), cmp.Compare(a.size, b.size),
+			byOrder(refactoringOrder, a.refactoring, b.refactoring), byOrder(codeOrder, a.code, b.code))
+	})
+	list := []Group{}
+	for _, k := range keys {
+		list = append(list, tallies[k].group(k, withheld))
+	}
+	return list
+}
+
+func byOrder[T cmp.Ordered](order []T, a, b T) int {
+	rank := func(v T) int {
+		if i := slices.Index(order, v); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"bufio"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is text in columns. A column is as wide as its widest cell; columns
+// named in left are left-aligned, the others right-aligned.
+type table struct {
+	left   int // the first so many columns are left-aligned
+	header []string
+	rows   [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) write(w *bufio.Writer) {
+	widths := make([]int, len(t.header))
+	all := append([][]string{t.header}, t.rows...)
+	for _, row := range all {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for i, row := range all {
+		t.writeRow(w, row, widths)
+		if i == 0 {
+			total := 2 * (len(widths) - 1)
+			for _, n := range widths {
+				total += n
+			}
+			w.WriteString(strings.Repeat("─", total) + "\n")
+		}
+	}
+}
+
+func (t *table) writeRow(w *bufio.Writer, row []string, widths []int) {
+	var line strings.Builder
+	for i, cell := range row {
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		if i < t.left {
+			line.WriteString(cell + pad)
+		} else {
+			line.WriteString(pad + cell)
+		}
+	}
+	w.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}

@@ -1,0 +1,276 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cabra-run/results"
+)
+
+// scriptedNote is printed wherever a scripted model's numbers are.
+const scriptedNote = "SCRIPTED MODEL: a fixed policy played the model; these numbers say nothing about a real one"
+
+// maxListed is how many trials without a verdict the text names.
+const maxListed = 15
+
+// Text prints a report for people, within 100 columns.
+func Text(w io.Writer, r *Report) error {
+	out := bufio.NewWriter(w)
+	writeHeader(out, r)
+	writeAccuracy(out, "Accuracy by axis and size", []string{"axis", "size"}, withTotal(r),
+		func(g Group) []string { return []string{axisLabel(g), sizeLabel(g)} })
+	if len(r.ByRefactoring) > 0 {
+		writeAccuracy(out, "By refactoring", []string{"refactoring"}, r.ByRefactoring,
+			func(g Group) []string { return []string{string(g.Refactoring)} })
+	}
+	if len(r.ByCode) > 0 {
+		writeAccuracy(out, "By code type", []string{"code"}, r.ByCode,
+			func(g Group) []string { return []string{string(g.Code)} })
+	}
+	out.WriteString("s.e.: standard error. agent: trials with an agent outcome, that is without infra_error,\n" +
+		"provider_error and cancelled ones. A trial that is not solved counts as 0, whatever ended it.\n")
+	writeOutcomes(out, r)
+	writeEffort(out, r)
+	writeNoVerdict(out, r)
+	return out.Flush()
+}
+
+func withTotal(r *Report) []Group {
+	if len(r.ByAxisSize) == 0 {
+		return nil
+	}
+	return append(append([]Group(nil), r.ByAxisSize...), r.Overall)
+}
+
+func axisLabel(g Group) string {
+	if g.Axis == "" && g.Size == 0 {
+		return "all"
+	}
+	return string(g.Axis)
+}
+
+func sizeLabel(g Group) string {
+	if g.Size == 0 {
+		return ""
+	}
+	return strconv.Itoa(g.Size)
+}
+
+func writeHeader(w *bufio.Writer, r *Report) {
+	h := r.Header
+	fmt.Fprintf(w, "Run %s: %s %s, model %s\n", h.Name, h.Agent, h.Version, h.Model)
+	if h.Scripted {
+		fmt.Fprintln(w, scriptedNote)
+	}
+	for _, line := range wrap(fmt.Sprintf("grid %s; seed %d", h.Grid, h.Seed), 96) {
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintf(w, "verdict %s (scorer %s), up to %d attempts, time-out %s, network %s\n",
+		h.Scorer, h.ScorerVersion, h.Attempts, seconds(h.TimeoutSeconds), h.Network)
+	c := r.Trials
+	fmt.Fprintf(w, "%s of %s trials done", count(c.Done), count(c.Planned))
+	if !r.Complete {
+		fmt.Fprintf(w, "; %s pending, %s running, %s not scored yet", count(c.Pending), count(c.Running),
+			count(c.Unscored))
+	}
+	fmt.Fprintln(w)
+	switch {
+	case r.Withheld:
+		fmt.Fprintln(w, "UNFINISHED: accuracies are withheld; finish it with resume, or ask for them with --partial")
+	case !r.Complete:
+		fmt.Fprintln(w, "PARTIAL: accuracies are over the trials done so far")
+	}
+}
+
+func writeAccuracy(w *bufio.Writer, title string, names []string, list []Group, label func(Group) []string) {
+	fmt.Fprintf(w, "\n%s\n", title)
+	t := table{left: 1, header: append(names, "trials", "solved", "accuracy", "s.e.", "agent", "solved", "accuracy", "s.e.")}
+	for _, g := range list {
+		row := append(label(g), count(g.All.N), count(g.All.Solved), fraction(g.All.Accuracy), fraction(g.All.SE),
+			count(g.Agent.N), count(g.Agent.Solved), fraction(g.Agent.Accuracy), fraction(g.Agent.SE))
+		t.add(row...)
+	}
+	t.write(w)
+}
+
+func writeOutcomes(w *bufio.Writer, r *Report) {
+	fmt.Fprintf(w, "\nOutcomes\n")
+	t := table{left: 1, header: []string{"outcome", "trials", "share", ""}}
+	for _, oc := range r.Outcomes {
+		t.add(oc.Word, count(oc.Trials), fmt.Sprintf("%.1f %%", 100*oc.Share), outcomeNote(oc, r.Limits))
+	}
+	t.write(w)
+}
+
+func outcomeNote(oc OutcomeCount, limits []LimitCount) string {
+	var notes []string
+	if oc.Unchanged > 0 {
+		notes = append(notes, count(oc.Unchanged)+" unchanged")
+	}
+	if oc.RightCode > 0 {
+		notes = append(notes, count(oc.RightCode)+" with right code")
+	}
+	if oc.Word == string(results.Limit) {
+		for _, l := range limits {
+			notes = append(notes, l.Limit+" "+count(l.Trials))
+		}
+	}
+	return strings.Join(notes, ", ")
+}
+
+func writeEffort(w *bufio.Writer, r *Report) {
+	fmt.Fprintf(w, "\nTime, tokens and cost of the trials done, all attempts together\n")
+	t := table{left: 1, header: []string{"", "median", "mean", "total"}}
+	e := r.Overall.Effort
+	t.add("wall time", optSeconds(e.Wall.Median), optSeconds(e.Wall.Mean), seconds(e.Wall.Sum))
+	for _, f := range []struct {
+		name   string
+		figure Figure
+	}{{"input tokens", e.Input}, {"  of them cached", e.Cached}, {"output tokens", e.Output},
+		{"  of them reasoning", e.Reason}} {
+		t.add(f.name, "", bounded(f.figure, f.figure.Mean, tokens), bounded(f.figure, f.figure.Sum, tokens))
+	}
+	t.add("cost", "", bounded(e.Cost, e.Cost.Mean, dollars), bounded(e.Cost, e.Cost.Sum, dollars))
+	mean := ""
+	if e.Trials > 0 {
+		mean = fmt.Sprintf("%.2f", float64(e.Attempts)/float64(e.Trials))
+	}
+	t.add("attempts", "", mean, count(e.Attempts))
+	t.write(w)
+	if e.Input.Partly+e.Output.Partly+e.Cost.Partly > 0 {
+		fmt.Fprintln(w, "≥: some answers were cut or do not tell; the sum is over those that do")
+	}
+	if len(r.ByAxisSize) > 1 {
+		writeEffortBySize(w, r)
+	}
+}
+
+func writeEffortBySize(w *bufio.Writer, r *Report) {
+	fmt.Fprintf(w, "\nPer trial, by axis and size (means; wall time also as median)\n")
+	t := table{left: 1, header: []string{"axis", "size", "attempts", "wall", "median", "input", "cached", "output", "cost"}}
+	for _, g := range r.ByAxisSize {
+		e := g.Effort
+		attempts := "–"
+		if e.Trials > 0 {
+			attempts = fmt.Sprintf("%.2f", float64(e.Attempts)/float64(e.Trials))
+		}
+		t.add(axisLabel(g), sizeLabel(g), attempts, optSeconds(e.Wall.Mean), optSeconds(e.Wall.Median),
+			bounded(e.Input, e.Input.Mean, tokens), bounded(e.Cached, e.Cached.Mean, tokens),
+			bounded(e.Output, e.Output.Mean, tokens), bounded(e.Cost, e.Cost.Mean, dollars))
+	}
+	t.write(w)
+}
+
+func writeNoVerdict(w *bufio.Writer, r *Report) {
+	if len(r.NoVerdict) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s trials without a verdict\n", count(len(r.NoVerdict)))
+	t := table{left: 3, header: []string{"task", "outcome", "reason"}}
+	for _, v := range r.NoVerdict[:min(len(r.NoVerdict), maxListed)] {
+		name := string(v.TaskID)
+		if v.Repetition > 1 {
+			name += fmt.Sprintf(" #%d", v.Repetition)
+		}
+		t.add(name, v.Outcome, shorten(oneLine(v.Reason), 44))
+	}
+	t.write(w)
+	if more := len(r.NoVerdict) - maxListed; more > 0 {
+		fmt.Fprintf(w, "… and %s more; --json and export list them all\n", count(more))
+	}
+}
+
+// bounded shows a figure as unknown where it is, and as a lower bound where
+// it is one.
+func bounded(f Figure, v *float64, show func(float64) string) string {
+	switch {
+	case v == nil && f.Unknown == 0:
+		return "–"
+	case v == nil:
+		return "unknown"
+	case f.Partly > 0 || f.Unknown > 0:
+		return "≥" + show(*v)
+	}
+	return show(*v)
+}
+
+func fraction(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", *v)
+}
+
+// count writes thousands with commas.
+func count(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func tokens(v float64) string { return count(int(v + 0.5)) }
+
+func dollars(v float64) string {
+	if v != 0 && v < 0.01 {
+		return fmt.Sprintf("$%.4f", v)
+	}
+	cents := int64(v*100 + 0.5)
+	return fmt.Sprintf("$%s.%02d", count(int(cents/100)), cents%100)
+}
+
+func optSeconds(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return seconds(*v)
+}
+
+// seconds writes a time in the unit that fits it.
+func seconds(v float64) string {
+	s := int64(v + 0.5)
+	switch {
+	case v < 60:
+		return fmt.Sprintf("%.1fs", v)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+}
+
+// oneLine makes text fit for one line of a terminal.
+func oneLine(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+	return strings.Join(strings.Fields(clean), " ")
+}
+
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+// wrap breaks text at blanks into lines of at most n bytes, where it can.
+func wrap(s string, n int) []string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		last := len(lines) - 1
+		if last >= 0 && len(lines[last])+1+len(word) <= n {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,163 @@
+package results
+
+import "slices"
+
+// Retry says when a trial gets another attempt.
+type Retry struct {
+	Attempts int       `json:"attempts"` // attempts that count against the agent
+	Classes  []Outcome `json:"classes"`  // outcomes that are tried again within Attempts
+	Faults   int       `json:"faults"`   // extra attempts after infra_error and provider_error together
+}
+
+// DefaultRetry tries what says little about the agent again, and nothing that
+// it did itself.
+func DefaultRetry() Retry {
+	return Retry{Attempts: 3, Classes: []Outcome{AgentError, NoOutput}, Faults: 5}
+}
+
+// Again reports whether a trial with these attempts, in their order, is due
+// another one. Cancelled attempts never count against it.
+func (r Retry) Again(attempts []Attempt) bool {
+	if len(attempts) == 0 {
+		return true
+	}
+	charged, faults := 0, 0
+	for _, a := range attempts {
+		switch {
+		case a.Outcome == InfraError || a.Outcome == ProviderError:
+			faults++
+		case a.Outcome.OfAgent():
+			charged++
+		}
+	}
+	last := attempts[len(attempts)-1]
+	switch last.Outcome {
+	case "":
+		return false
+	case Cancelled:
+		return true
+	case InfraError, ProviderError:
+		return faults <= r.Faults
+	case Answered:
+		return last.Unscored // its code was lost, which is not the agent's doing
+	}
+	return slices.Contains(r.Classes, last.Outcome) && charged < r.Attempts
+}
+
+// State is how far a trial is.
+type State string
+
+// The states of a trial.
+const (
+	StatePending  State = "pending"  // needs an attempt, its first or another one
+	StateRunning  State = "running"  // an attempt is started and not recorded
+	StateUnscored State = "unscored" // its last attempt's code waits for a verdict
+	StateDone     State = "done"
+)
+
+// Pending is the word of a trial without any recorded attempt.
+const Pending = "pending"
+
+// AttemptResult is an attempt with what it used.
+type AttemptResult struct {
+	Attempt
+	Usage UsageTotal `json:"usage"`
+}
+
+// AttemptVerdict is a verdict with the attempt whose code it judges.
+type AttemptVerdict struct {
+	Attempt int `json:"attempt"`
+	Verdict
+}
+
+// TrialResult is everything that is known about a trial.
+type TrialResult struct {
+	Trial
+	State    State            `json:"state"`
+	Word     string           `json:"word"`
+	Attempts []AttemptResult  `json:"attempts"`
+	Verdicts []AttemptVerdict `json:"verdicts"` // the current ones, one for each scorer
+
+	// Verdict is the one that Word goes by, nil when there is none.
+	Verdict *AttemptVerdict `json:"verdict"`
+	// Usage and WallSeconds are over all attempts.
+	Usage       UsageTotal `json:"usage_total"`
+	WallSeconds float64    `json:"wall_seconds_total"`
+}
+
+// Final is the attempt that the trial's word comes from: the judged one, else
+// the last that has an outcome. Nil when there is none.
+func (t *TrialResult) Final() *AttemptResult {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := &t.Attempts[i]
+		if t.Verdict != nil && a.Number == t.Verdict.Attempt || t.Verdict == nil && a.Outcome != "" {
+			return a
+		}
+	}
+	return nil
+}
+
+// Reason is the line that explains the trial's word: the verdict's for an
+// answered attempt, else the attempt's.
+func (t *TrialResult) Reason() string {
+	final := t.Final()
+	switch {
+	case t.Verdict != nil && (final == nil || final.Outcome == Answered):
+		return t.Verdict.Reason
+	case final != nil:
+		return final.Reason
+	}
+	return ""
+}
+
+// derive fills in State, Word, Verdict and the totals from attempts and
+// verdicts. Scorers names the verdicts that a trial needs.
+func (t *TrialResult) derive(retry Retry, scorers []string, scorer string) {
+	plain := make([]Attempt, len(t.Attempts))
+	for i, a := range t.Attempts {
+		plain[i] = a.Attempt
+		t.Usage.Add(a.Usage)
+		t.WallSeconds += a.WallSeconds
+	}
+	for i := range t.Verdicts {
+		if t.Verdicts[i].Scorer == scorer {
+			t.Verdict = &t.Verdicts[i]
+		}
+	}
+	t.State = t.state(retry, plain, scorers)
+	t.Word = t.word()
+}
+
+func (t *TrialResult) state(retry Retry, attempts []Attempt, scorers []string) State {
+	judged := len(scorers) > 0
+	for _, name := range scorers {
+		judged = judged && slices.ContainsFunc(t.Verdicts, func(v AttemptVerdict) bool { return v.Scorer == name })
+	}
+	if len(attempts) > 0 && attempts[len(attempts)-1].Outcome == "" {
+		return StateRunning
+	}
+	if judged {
+		return StateDone // whatever follows a verdict cannot change it
+	}
+	if retry.Again(attempts) {
+		return StatePending
+	}
+	last := attempts[len(attempts)-1]
+	if last.Outcome.HasCode() && !last.Unscored {
+		return StateUnscored
+	}
+	return StateDone
+}
+
+func (t *TrialResult) word() string {
+	final := t.Final()
+	switch {
+	case final == nil:
+		return Pending
+	case t.Verdict != nil && final.Outcome == Answered && t.Verdict.Solved:
+		return Solved
+	case t.Verdict != nil && final.Outcome == Answered:
+		return Failed
+	}
+	return string(final.Outcome)
+}

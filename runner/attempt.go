@@ -1,0 +1,264 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cabra-run/results"
+	"cabra-run/runner/agent"
+	"cabra-run/sandbox"
+	"cabra-run/sandbox/gateway"
+	"cabra-run/sandbox/relay"
+	"cabra-run/tasks"
+)
+
+const (
+	pollEvery    = time.Second
+	openTimeout  = 3 * time.Minute // create, start and first word of the relay
+	closeTimeout = 2 * time.Minute // removal of the box
+	// slack is what ending an attempt may take beyond its own limits before
+	// the box ends by itself.
+	slack = 10 * time.Minute
+	// guestRoom is how many processes of a box's limit the agent cannot have,
+	// so that a helper command can start beside a fork bomb.
+	guestRoom = 24
+	// maxUsageFaults is how many readings in a row may fail before the engine
+	// is taken to be gone.
+	maxUsageFaults = 10
+)
+
+// attempt is one sandboxed execution for a trial.
+type attempt struct {
+	sweep *Sweep
+	trial results.Trial
+	task  *tasks.Task
+
+	record    results.Attempt
+	code      tasks.Files // the starter's files as they were left; nil without a solution
+	permanent bool        // a provider error that trying again cannot mend
+	staged    bool        // the provider error was asked for by the scripted model
+
+	job    agent.Job
+	launch agent.Launch
+	box    sandbox.Box
+	conn   ModelConn
+	gate   *gateway.Session
+	served chan struct{} // closed when the gateway has stopped serving
+	art    *results.Artefacts
+	out    *outputs
+	// exited is closed when the agent's program has ended and its output is
+	// written; exit is valid then. Nil when it never started.
+	exited chan struct{}
+	exit   procEnd
+
+	started   time.Time
+	peak      sandbox.Usage
+	evidence  evidence
+	collected collected
+}
+
+// procEnd is how the agent's program ended.
+type procEnd struct {
+	code int
+	err  error
+}
+
+// attempt makes one attempt and records it. The error is one of the store;
+// everything else that goes wrong is the attempt's outcome.
+func (s *Sweep) attempt(ctx context.Context, t results.Trial, task *tasks.Task) (*attempt, error) {
+	record, err := s.Store.StartAttempt(ctx, t.Key)
+	if err != nil {
+		return nil, err
+	}
+	s.Observer.observe(Event{Kind: AttemptStarted, Task: task.ID, Attempt: record.Number})
+	a := &attempt{sweep: s, trial: t, task: task, record: record,
+		out: newOutputs(s.Settings.OutputBytes)}
+	if a.art, err = s.Store.BeginArtefacts(t.Key, record.Number); err != nil {
+		return nil, err
+	}
+	defer func() { _ = a.art.Discard() }() // does nothing after a commit
+	a.perform(ctx)
+	a.conclude()
+	if err := a.save(context.WithoutCancel(ctx)); err != nil {
+		return nil, err
+	}
+	s.Observer.observe(Event{Kind: AttemptEnded, Task: task.ID, Attempt: record.Number, Outcome: a.record.Outcome,
+		Reason: a.record.Reason, Wall: a.record.Ended.Sub(a.record.Started)})
+	return a, nil
+}
+
+// perform goes from an empty box to the collected evidence. Whatever fails on
+// the way, the box is removed at the end.
+func (a *attempt) perform(ctx context.Context) {
+	defer a.close(ctx)
+	if err := a.open(ctx); err != nil {
+		a.fault(ctx, err)
+		return
+	}
+	a.work(ctx)
+	a.end(ctx)
+	a.collect(ctx)
+}
+
+// fault notes a failure of the engine or the host, unless the sweep is being
+// aborted: then errors of calls in flight are its echo.
+func (a *attempt) fault(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		a.evidence.Ended = endedCancelled
+	case a.evidence.Fault == nil:
+		a.evidence.Fault = err
+	}
+}
+
+func (a *attempt) open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	box, err := a.sweep.Engine.Create(ctx, a.spec())
+	if err != nil {
+		return err
+	}
+	a.box = box
+	if err := box.Start(ctx); err != nil {
+		return err
+	}
+	if a.conn, err = a.sweep.Connect(ctx, box.Stdio()); err != nil {
+		return fmt.Errorf("connecting to the relay: %w (it said: %.200q)", err, box.Stderr())
+	}
+	if err := a.openGateway(); err != nil {
+		return err
+	}
+	return a.start(ctx)
+}
+
+func (a *attempt) spec() sandbox.Spec {
+	set := a.sweep.Settings
+	life := set.Timeout + set.MaxWait + set.Grace + slack
+	files := map[string][]byte{}
+	for p, text := range a.task.Starter {
+		files[p] = []byte(text)
+	}
+	return sandbox.Spec{
+		Image:   a.sweep.Image,
+		Command: relay.ServeCommand(relay.ServeOptions{Deadline: life}),
+		Guest:   true, Home: true, Workspace: files,
+		Network: set.Network, Limits: set.Limits,
+		Labels: sandbox.Labels{
+			Run: a.sweep.Store.Lock().Run, Trial: string(a.task.ID), Attempt: a.record.Number,
+			Deadline: time.Now().Add(life),
+		},
+	}
+}
+
+func (a *attempt) openGateway() error {
+	recording, err := a.art.Root().Create(results.RecordingFile)
+	if err != nil {
+		return err
+	}
+	recorder, err := gateway.NewRecorder(recording)
+	if err != nil {
+		return errors.Join(err, recording.Close())
+	}
+	m := a.sweep.Model
+	a.gate, err = a.sweep.Gateway.Open(gateway.SessionOptions{
+		Upstream: m.Upstream, Model: m.Wire, Record: recorder,
+		Script: gateway.Script{
+			Trial: string(a.task.ID), File: tasks.SolutionFile,
+			Starter: a.task.Starter[tasks.SolutionFile], Reference: a.task.Reference[tasks.SolutionFile],
+			Edited: a.task.Check.Edited,
+		},
+		OnExchange: a.addExchange,
+	})
+	if err != nil {
+		return errors.Join(err, recording.Close())
+	}
+	a.served = make(chan struct{})
+	go func() {
+		defer close(a.served)
+		defer recording.Close()
+		defer recorder.Close()
+		_ = a.gate.Serve(context.Background(), a.conn) // ends with the connection, whose Err says why
+	}()
+	return nil
+}
+
+func (a *attempt) addExchange(e gateway.Exchange) error {
+	return a.sweep.Store.AddExchange(context.Background(), a.trial.Key, a.record.Number, exchangeRecord(e))
+}
+
+// start starts the agent under its own uid.
+func (a *attempt) start(ctx context.Context) error {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return err
+	}
+	a.job = agent.Job{
+		Model: a.sweep.Model.Agent, Prompt: a.task.Statement, SessionID: id.String(),
+		BaseURL:   fmt.Sprintf("http://127.0.0.1:%d%s", relay.Port, a.gate.BasePath()),
+		Workspace: sandbox.WorkspaceDir, Home: sandbox.HomeDir,
+	}
+	if a.launch, err = a.sweep.Agent.Launch(a.job); err != nil {
+		return err
+	}
+	stdout, err := a.art.Root().Create(results.StdoutFile)
+	if err != nil {
+		return err
+	}
+	stderr, err := a.art.Root().Create(results.StderrFile)
+	if err != nil {
+		return errors.Join(err, stdout.Close())
+	}
+	set := a.sweep.Settings.Limits.OrDefaults()
+	a.started = time.Now()
+	proc, err := a.box.Exec(ctx, sandbox.Command{
+		Args: relay.GuestCommand(set.Pids-guestRoom, a.launch.Args), Env: a.launch.Env, Dir: sandbox.WorkspaceDir,
+		Stdin: readerOf(a.launch.Stdin), Stdout: a.out.to(stdout), Stderr: a.out.to(stderr),
+	})
+	if err != nil {
+		return errors.Join(err, stdout.Close(), stderr.Close())
+	}
+	a.exited = make(chan struct{})
+	go a.await(proc, stdout, stderr)
+	return nil
+}
+
+// await passes on the end of the agent's program; it returns at the latest
+// when the box is gone, which the attempt sees to.
+func (a *attempt) await(proc sandbox.Process, files ...*os.File) {
+	code, err := proc.Wait(context.Background())
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
+	a.exit = procEnd{code, err}
+	close(a.exited)
+}
+
+// close removes the box and stops the gateway, in their own time whatever the
+// caller's context says.
+func (a *attempt) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if a.gate != nil {
+		_ = a.gate.Close(ctx)
+	}
+	if a.conn != nil {
+		_ = a.conn.Close()
+	}
+	if a.box != nil {
+		if err := a.box.Remove(ctx); err != nil {
+			a.sweep.Observer.observe(Event{Kind: Notice, Task: a.task.ID, Attempt: a.record.Number,
+				Reason: fmt.Sprintf("a box was left behind, the next start removes it: %v", err)})
+		}
+	}
+	for _, done := range []chan struct{}{a.served, a.exited} {
+		if done != nil {
+			<-done
+		}
+	}
+}

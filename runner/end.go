@@ -1,0 +1,320 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"cabra-run/results"
+	"cabra-run/sandbox"
+	"cabra-run/sandbox/relay"
+	"cabra-run/tasks"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+const (
+	commandTimeout = 30 * time.Second // of one helper command in a box
+	archiveTimeout = 2 * time.Minute
+	killTimeout    = time.Minute
+	killTries      = 4
+	// pidsRaise is how far the process limit is raised, once more at each
+	// try, so that a box full of processes lets a helper command in.
+	pidsRaise = 64
+)
+
+// listFile is the list of what was read from a box and what was refused.
+const listFile = "collected.json"
+
+// collected lists what was read from a box and what was refused.
+type collected struct {
+	Workspace sandbox.Collection `json:"workspace"`
+	Home      sandbox.Collection `json:"home"`
+	HomeState string             `json:"home_state"` // "complete", "partial", "lost"
+}
+
+// end brings everything that runs in the box to its end: a signal and some
+// grace where the agent was cut off, then death for every process of its uid,
+// then the session files, then death for the box. After that nothing changes
+// any more and the workspace can be read.
+func (a *attempt) end(ctx context.Context) {
+	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), slack)
+	defer cancel()
+	a.collected.HomeState = "lost"
+	if ctx.Err() == nil && a.alive() {
+		if usage, err := a.box.Usage(cleanup); err == nil {
+			a.note(usage)
+		}
+		a.endAgent(ctx, cleanup)
+	}
+	a.record.WallSeconds = time.Since(a.started).Seconds()
+	killCtx, cancelKill := context.WithTimeout(cleanup, killTimeout)
+	defer cancelKill()
+	a.fault(ctx, a.box.Kill(killCtx))
+	a.limitsHit(cleanup)
+}
+
+// alive reports whether PID 1 still serves, so that helper commands can run.
+func (a *attempt) alive() bool {
+	select {
+	case <-a.conn.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+func (a *attempt) endAgent(ctx, cleanup context.Context) {
+	if a.evidence.ExitCode == nil && a.evidence.Fault == nil {
+		a.signal(ctx, cleanup)
+	}
+	if err := a.killGuest(cleanup); err != nil {
+		return // the box's death takes the rest along; the trace is lost
+	}
+	a.archiveHome(cleanup)
+}
+
+// signal asks the agent to end in order and waits the grace for it.
+func (a *attempt) signal(ctx, cleanup context.Context) {
+	if _, err := a.helper(cleanup, relay.SignalCommand(a.launch.Signal), io.Discard); err != nil {
+		return
+	}
+	grace := time.NewTimer(a.sweep.Settings.Grace)
+	defer grace.Stop()
+	select {
+	case <-a.exited:
+		if a.exit.err == nil {
+			a.evidence.ExitCode = &a.exit.code
+		}
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+}
+
+// killGuest kills every process of the agent's uid. In a box that is full of
+// processes nothing can be started before its limit is raised, and a raise is
+// used up at once by what forks in there, hence several tries.
+func (a *attempt) killGuest(ctx context.Context) error {
+	limit := a.sweep.Settings.Limits.OrDefaults().Pids
+	var err error
+	for k := range int64(killTries) {
+		if err = a.box.SetPids(ctx, limit+(k+1)*pidsRaise); err != nil {
+			continue
+		}
+		var code int
+		if code, err = a.helper(ctx, relay.KillCommand(), io.Discard); err == nil && code == 0 {
+			return nil
+		}
+		if err == nil {
+			err = fmt.Errorf("processes of the agent survive (exit code %d)", code)
+		}
+	}
+	return err
+}
+
+// helper runs a command of the relay program beside PID 1 to its end.
+func (a *attempt) helper(ctx context.Context, args []string, stdout io.Writer) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	p, err := a.box.Exec(ctx, sandbox.Command{Args: args, Dir: "/", Stdout: stdout})
+	if err != nil {
+		return 0, err
+	}
+	return p.Wait(ctx)
+}
+
+// archiveHome reads the session files out of the bounded home.
+func (a *attempt) archiveHome(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
+	defer cancel()
+	dst, err := makeDir(a.art.Root(), results.TraceDir)
+	if err != nil {
+		return
+	}
+	defer dst.Close()
+	limits := sandbox.DefaultCollectLimits()
+	argv := relay.ArchiveCommand(sandbox.HomeDir, relay.ArchiveBounds{
+		Files: limits.Files, Entries: limits.Entries, Bytes: limits.Bytes, FileBytes: limits.FileBytes,
+		Depth: limits.Depth, Only: a.launch.Sessions,
+	})
+	pr, pw := io.Pipe()
+	type read struct {
+		c   sandbox.Collection
+		err error
+	}
+	done := make(chan read, 1)
+	go func() {
+		c, err := sandbox.ReadTar(pr, dst, limits)
+		_, _ = io.Copy(io.Discard, pr) // whatever follows must not block the writer
+		done <- read{c, err}
+	}()
+	code, err := a.helper(ctx, argv, pw)
+	pw.CloseWithError(io.EOF)
+	r := <-done
+	a.collected.Home = r.c
+	a.collected.HomeState = "complete"
+	if err != nil || code != 0 || r.err != nil || r.c.Truncated || len(r.c.Refused)+r.c.Dropped > 0 {
+		a.collected.HomeState = "partial"
+	}
+}
+
+// limitsHit notes a limit that the box reports of itself after its end.
+func (a *attempt) limitsHit(ctx context.Context) {
+	exitCtx, cancel := context.WithTimeout(ctx, killTimeout)
+	defer cancel()
+	if exit, err := a.box.Wait(exitCtx); err == nil && exit.OOMKilled {
+		a.peak.OOMKills = max(a.peak.OOMKills, 1)
+	}
+	limits := a.sweep.Settings.Limits.OrDefaults()
+	switch e := &a.evidence; {
+	case e.LimitHit != "" || e.Ended != endedItself:
+	case a.peak.OOMKills > 0:
+		e.LimitHit = LimitMemory
+		e.Detail = fmt.Sprintf("a process was killed for using more than %d MiB", limits.MemoryBytes>>20)
+	case a.peak.PidsLimitHits > 0:
+		e.LimitHit = LimitPids
+		e.Detail = fmt.Sprintf("more than %d processes", limits.Pids)
+	}
+}
+
+// collect reads the workspace of the dead box and what the session files say.
+func (a *attempt) collect(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), archiveTimeout)
+	defer cancel()
+	dst, err := makeDir(a.art.Root(), results.FilesDir)
+	if err != nil {
+		a.fault(ctx, err)
+		return
+	}
+	defer dst.Close()
+	a.collected.Workspace, err = a.box.Collect(ctx, dst, sandbox.DefaultCollectLimits())
+	if err != nil {
+		a.fault(ctx, err)
+		return
+	}
+	a.readCode(dst)
+	a.readTrace()
+}
+
+// readCode takes the starter's files as they were left.
+func (a *attempt) readCode(files *os.Root) {
+	code := tasks.Files{}
+	for p := range a.task.Starter {
+		text, err := files.ReadFile(p)
+		if err != nil {
+			a.missing(p)
+			return
+		}
+		code[p] = string(text)
+	}
+	a.code = code
+	a.evidence.HasSolution = true
+	a.evidence.Unchanged = code.Equal(a.task.Starter)
+}
+
+// missing explains why a file of the starter is not among what was read.
+func (a *attempt) missing(p string) {
+	reason := "was removed"
+	for _, r := range a.collected.Workspace.Refused {
+		if r.Path == p {
+			reason = "could not be read: " + r.Reason
+		}
+	}
+	if a.evidence.Detail == "" {
+		a.evidence.Detail = fmt.Sprintf("%s %s", p, reason)
+	}
+}
+
+func (a *attempt) readTrace() {
+	dir, err := a.art.Root().OpenRoot(results.TraceDir)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	// A trace that cannot be read voids nothing that was paid for.
+	a.evidence.Trace, err = a.sweep.Agent.ReadTrace(dir, a.job)
+	if err != nil {
+		a.collected.HomeState = "partial"
+	}
+}
+
+// conclude turns the evidence into the record.
+func (a *attempt) conclude() {
+	r := &a.record
+	if a.gate != nil {
+		a.concludeGateway()
+	}
+	j := judge(a.evidence)
+	r.Outcome, r.LimitHit, r.Reason, r.Unchanged = j.Outcome, j.LimitHit, plainLine(j.Reason), j.Unchanged
+	r.ExitCode = a.evidence.ExitCode
+	r.Unscored = a.code == nil
+	r.MemoryPeak = a.peak.MemoryPeakBytes
+	r.TraceState = a.traceState()
+	r.Ended = time.Now()
+}
+
+func (a *attempt) traceState() string {
+	switch {
+	case a.evidence.Trace != nil:
+		return a.collected.HomeState
+	case a.collected.HomeState == "complete":
+		return "none"
+	}
+	return "lost"
+}
+
+func (a *attempt) concludeGateway() {
+	stats := a.gate.Stats()
+	a.record.Requests, a.record.Answers = stats.Requests, stats.Answers
+	a.record.WaitSeconds = stats.Waited.Seconds()
+	a.evidence.Answers = stats.Answers
+	if f := stats.LastError; f != nil {
+		a.evidence.Failure = &providerFailure{Status: f.Status, Message: f.Message, Permanent: f.Permanent}
+		a.permanent = f.Permanent
+		a.staged = stats.Scripted
+	}
+}
+
+// save writes the artefacts and then the row, in this order.
+func (a *attempt) save(ctx context.Context) error {
+	if err := a.writeLists(); err != nil {
+		return err
+	}
+	if err := a.art.Commit(ctx, a.record); err != nil {
+		return err
+	}
+	return a.sweep.Store.Collected(ctx, a.record)
+}
+
+func (a *attempt) writeLists() error {
+	list, err := json.MarshalIndent(a.collected, "", "  ")
+	if err != nil {
+		return err
+	}
+	err = a.art.Root().WriteFile(listFile, append(list, '\n'), 0o600)
+	if a.code != nil {
+		err = errors.Join(err, a.art.Root().WriteFile(results.PatchFile, patch(a.task.Starter, a.code), 0o600))
+	}
+	return err
+}
+
+// patch is the unified difference between the starter and the code.
+func patch(starter, code tasks.Files) []byte {
+	var b strings.Builder
+	for _, p := range starter.Paths() {
+		b.Write(diff.Diff("a/"+p, []byte(starter[p]), "b/"+p, []byte(code[p])))
+	}
+	return []byte(b.String())
+}
+
+func makeDir(root *os.Root, name string) (*os.Root, error) {
+	if err := root.Mkdir(name, 0o700); err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(name)
+}

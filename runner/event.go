@@ -1,0 +1,43 @@
+package runner
+
+import (
+	"time"
+
+	"cabra-run/results"
+	"cabra-run/tasks"
+)
+
+// EventKind says what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	SweepPlanned   EventKind = "planned"
+	AttemptStarted EventKind = "attempt started"
+	AttemptEnded   EventKind = "attempt ended"
+	TrialDone      EventKind = "trial done"
+	Notice         EventKind = "notice" // something a person should read
+)
+
+// Event is what a progress display or a log is told.
+type Event struct {
+	Kind    EventKind
+	Task    tasks.ID
+	Attempt int
+	Outcome results.Outcome
+	Word    string // with TrialDone
+	Reason  string
+	Wall    time.Duration
+	Usage   results.Usage
+	Planned int // with SweepPlanned: all trials, and those done before
+	Done    int
+}
+
+// Observer receives events, from several goroutines. Nil is a deaf one.
+type Observer func(Event)
+
+func (o Observer) observe(e Event) {
+	if o != nil {
+		o(e)
+	}
+}

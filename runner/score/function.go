@@ -1,0 +1,170 @@
+package score
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// reflective names give a function hold of things that no refactoring needs,
+// and that could tamper with the counting of library calls.
+var reflective = []string{
+	"eval", "exec", "compile", "__import__", "globals", "locals", "vars", "dir", "getattr",
+	"setattr", "delattr", "open", "input", "breakpoint", "sys", "attrgetter", "methodcaller",
+}
+
+// function returns what is wrong with an edited function: its signature, a
+// library function at the wrong place, or something that is banned.
+func (r *ruleset) function(mine, reference node) []string {
+	problems := r.signature(mine, reference)
+	if len(mine.list("decorator_list")) > 0 {
+		problems = append(problems, "has a decorator")
+	}
+	got, want := r.libraryUses(mine), r.libraryUses(reference)
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if !want[name] {
+			problems = append(problems, fmt.Sprintf("uses %s, which belongs elsewhere", name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !got[name] {
+			problems = append(problems, fmt.Sprintf("does not use %s", name))
+		}
+	}
+	return append(problems, r.banned(mine)...)
+}
+
+// libraryUses returns the library functions that a function's body names.
+func (r *ruleset) libraryUses(function node) map[string]bool {
+	used := map[string]bool{}
+	for _, statement := range function.list("body") {
+		walk(statement, func(n node) {
+			for _, field := range []string{"id", "attr", "name"} {
+				if name := n.text(field); r.library[name] {
+					used[name] = true
+				}
+			}
+		})
+	}
+	return used
+}
+
+// banned returns what no function may contain.
+func (r *ruleset) banned(function node) []string {
+	found := map[string]bool{}
+	for _, statement := range function.list("body") {
+		walk(statement, func(n node) {
+			if what := r.bannedNode(n); what != "" {
+				found[what] = true
+			}
+		})
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (r *ruleset) bannedNode(n node) string {
+	switch n.class() {
+	case "Global", "Nonlocal":
+		return "has a " + strings.ToLower(n.class()) + " statement"
+	case "Attribute":
+		if n.text("ctx") != "" {
+			return "changes the attribute " + shorten(n.text("attr"), 40)
+		}
+		return bannedName(n.text("attr"))
+	case "Name":
+		return bannedName(n.text("id"))
+	case "FunctionDef", "AsyncFunctionDef", "ClassDef":
+		if name := n.text("name"); r.names[name] {
+			return "defines " + name + " again"
+		}
+	case "Import", "ImportFrom":
+		return r.bannedImport(n)
+	}
+	return ""
+}
+
+func bannedName(name string) string {
+	if slices.Contains(reflective, name) || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") {
+		return "uses " + shorten(name, 40)
+	}
+	return ""
+}
+
+// bannedImport lets a function import again what the starter imports.
+func (r *ruleset) bannedImport(n node) string {
+	allowed, _ := r.beside(r.starter)
+	for _, i := range imports(n) {
+		ok := false
+		for a := range allowed {
+			ok = ok || a.Module == i.Module && i.Module != "sys"
+		}
+		if !ok {
+			return "has a new " + i.String()
+		}
+	}
+	return ""
+}
+
+// parameter is one plain parameter with its default, nil for none.
+type parameter struct {
+	Name    string
+	Default any
+}
+
+// parameters returns a function's parameters; ok is false when it has others
+// than plain ones.
+func parameters(function node) (out []parameter, ok bool) {
+	args := function.child("args")
+	for _, field := range []string{"posonlyargs", "kwonlyargs", "vararg", "kwarg"} {
+		if args[field] != nil {
+			return nil, false
+		}
+	}
+	plain, defaults := args.nodes("args"), args.list("defaults")
+	for i, arg := range plain {
+		p := parameter{Name: arg.text("arg")}
+		if d := i - (len(plain) - len(defaults)); d >= 0 {
+			p.Default = defaults[d]
+		}
+		out = append(out, p)
+	}
+	return out, true
+}
+
+// signature compares parameters by name, order and default.
+func (r *ruleset) signature(mine, reference node) []string {
+	got, ok := parameters(mine)
+	want, _ := parameters(reference)
+	if !ok {
+		return []string{"has parameters that are not plain ones"}
+	}
+	if !slices.EqualFunc(got, want, func(a, b parameter) bool { return a.Name == b.Name }) {
+		return []string{fmt.Sprintf("has the parameters (%s), not (%s)", nameList(got), nameList(want))}
+	}
+	var problems []string
+	for i, p := range got {
+		if !reflect.DeepEqual(p.Default, want[i].Default) && !(r.freshTemp && i > 0 && isConstant(p.Default)) {
+			problems = append(problems, fmt.Sprintf("parameter %s has another default", p.Name))
+		}
+	}
+	return problems
+}
+
+func nameList(params []parameter) string {
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = shorten(p.Name, 40)
+	}
+	return shorten(strings.Join(names, ", "), 200)
+}
+
+// isConstant reports whether a default is missing or plainly constant.
+func isConstant(v any) bool {
+	n, ok := v.(node)
+	if !ok {
+		return v == nil
+	}
+	return n.class() == "Constant" || n.class() == "UnaryOp" && isConstant(n.child("operand"))
+}

@@ -1,0 +1,514 @@
+"""What a child of the executor does with a job: parse a source text, or run a
+program's functions on inputs. It answers in lines of JSON, the last of which
+is a full stop. Values cross as tagged text:
+
+    N  T  F        None, True, False
+    i-ff;          int, hexadecimal
+    f3ff0...       float, the 16 digits of its bits
+    s3:abc         str of ASCII characters, behind its length
+    u4:c3a9        other str, as hexadecimal UTF-8 behind the length of that
+    (..) [..] {..} tuple, list, dict (str keys, each before its value)
+    a<f8|2,3|..;   numpy array: dtype, shape, hexadecimal data
+"""
+
+import ast
+import base64
+import builtins
+import json
+import os
+import struct
+import sys
+import types
+import warnings
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+MAX_DEPTH = 64
+MAX_VALUE = 1 << 20
+MAX_BITS = 1_000_000
+MAX_NODES = 300_000
+MAX_TREE_DEPTH = 400
+MAX_NOTES = 20_000
+MAX_MESSAGE = 200
+
+
+def numpy_version():
+    return numpy.__version__ if numpy else ""
+
+
+class Unrepresentable(Exception):
+    """A value that is not plain data; its text names the type."""
+
+
+class Encoder:
+    """Turns one value into tagged text within bounds of size and nesting."""
+
+    def __init__(self):
+        self.parts = []
+        self.left = MAX_VALUE
+
+    def put(self, text):
+        self.left -= len(text)
+        if self.left < 0:
+            raise Unrepresentable("a value of more than %d bytes" % MAX_VALUE)
+        self.parts.append(text)
+
+    def value(self, v, depth=0):
+        kind = type(v)
+        if kind is float or numpy and kind is numpy.float64:
+            self.put("f" + struct.pack(">d", v).hex())
+        elif kind is str:
+            self.text(v)
+        elif kind is tuple or kind is list:
+            if depth >= MAX_DEPTH:
+                raise Unrepresentable("a value nested more than %d deep" % MAX_DEPTH)
+            self.put("(" if kind is tuple else "[")
+            for item in v:
+                self.value(item, depth + 1)
+            self.put(")" if kind is tuple else "]")
+        elif numpy and kind is numpy.ndarray:
+            self.array(v)
+        elif v is None:
+            self.put("N")
+        elif kind is bool:
+            self.put("T" if v else "F")
+        elif kind is int:
+            if v.bit_length() > MAX_BITS:
+                raise Unrepresentable("an int of more than %d bits" % MAX_BITS)
+            self.put("i%x;" % v)
+        elif kind is dict:
+            self.mapping(v, depth)
+        else:
+            raise Unrepresentable(kind.__name__)
+
+    def text(self, v):
+        if len(v) > MAX_VALUE:
+            raise Unrepresentable("a str of more than %d characters" % MAX_VALUE)
+        if v.isascii():
+            self.put("s%d:%s" % (len(v), v))
+        else:
+            data = v.encode("utf-8", "surrogatepass").hex()
+            self.put("u%d:%s" % (len(data), data))
+
+    def mapping(self, v, depth):
+        if depth >= MAX_DEPTH:
+            raise Unrepresentable("a value nested more than %d deep" % MAX_DEPTH)
+        self.put("{")
+        for key, item in v.items():
+            if type(key) is not str:
+                raise Unrepresentable("a dict with a key that is not a str")
+            self.text(key)
+            self.value(item, depth + 1)
+        self.put("}")
+
+    def array(self, v):
+        if v.dtype.kind not in "biuf" or v.dtype.itemsize > 8:
+            raise Unrepresentable("an array of " + v.dtype.name)
+        if v.nbytes > MAX_VALUE:
+            raise Unrepresentable("an array of %d bytes" % v.nbytes)
+        shape = ",".join(map(str, v.shape))
+        self.put("a%s|%s|%s;" % (v.dtype.str, shape, v.tobytes().hex()))
+
+
+def encode(v):
+    encoder = Encoder()
+    encoder.value(v)
+    return "".join(encoder.parts)
+
+
+def decode(text):
+    """An input: a scalar, str or array in tagged text."""
+    kind, rest = text[0], text[1:]
+    if kind == "f":
+        return struct.unpack(">d", bytes.fromhex(rest))[0]
+    if kind == "i":
+        return int(rest[:-1], 16)
+    if kind in "TF":
+        return kind == "T"
+    if kind == "s":
+        return rest.partition(":")[2]
+    if kind == "u":
+        return bytes.fromhex(rest.partition(":")[2]).decode("utf-8", "surrogatepass")
+    dtype, shape, data = rest[:-1].split("|")
+    flat = numpy.frombuffer(bytes.fromhex(data), dtype)
+    return flat.reshape([int(n) for n in shape.split(",") if n])
+
+
+def fresh(v):
+    """A value that the callee may change without anybody noticing."""
+    return v.copy() if numpy and type(v) is numpy.ndarray else v
+
+
+def outcome(v):
+    """A returned value as it goes into the answer."""
+    try:
+        return "=" + encode(v)
+    except Unrepresentable as found:
+        return "?" + found.args[0]
+
+
+def failure(raised):
+    """An exception as it goes into the answer."""
+    name = type(raised).__name__
+    try:
+        text = str(raised)
+        if type(text) is not str:
+            text = ""
+    except BaseException:
+        text = ""
+    text = "%s: %s" % (name, text) if text else name
+    return "!" + text[:MAX_MESSAGE]
+
+
+class Answer:
+    """The answer pipe, written in pieces of some size."""
+
+    def __init__(self, fd):
+        self.fd, self.lines, self.size = fd, [], 0
+
+    def line(self, value):
+        self.text(json.dumps(value, separators=(",", ":")))
+
+    def text(self, text):
+        self.lines.append(text)
+        self.size += len(text)
+        if self.size > 1 << 16:
+            self.flush()
+
+    def flush(self):
+        view = memoryview(("\n".join(self.lines) + "\n").encode() if self.lines else b"")
+        while view:
+            view = view[os.write(self.fd, view):]
+        self.lines, self.size = [], 0
+
+    def end(self):
+        self.flush()
+        os.write(self.fd, b".\n")
+
+
+# ---------------------------------------------------------------- running
+
+
+def frozen(v):
+    """A hashable stand-in for an argument that differs where the argument
+    does, also in type and in the sign of zero."""
+    kind = type(v)
+    if kind is float:
+        return (float, v or str(v))
+    if kind is str:
+        return v
+    if numpy and kind is numpy.ndarray:
+        return (v.dtype.str, v.shape, v.tobytes())
+    if kind is tuple:
+        return (tuple, tuple([frozen(item) for item in v]))
+    if kind is int or kind is bool or v is None:
+        return (kind, v)
+    raise TypeError
+
+
+def shareable(v):
+    """v, or a copy of it, such that its reader cannot change what is kept;
+    TypeError for values that are not plain."""
+    kind = type(v)
+    if kind is float or kind is str or kind is int or kind is bool or v is None:
+        return v
+    if numpy and kind is numpy.ndarray:
+        return v.copy()
+    if kind is tuple:
+        return tuple([shareable(item) for item in v])
+    raise TypeError
+
+
+def positional(function):
+    """How to turn a call's arguments into the full positional ones, or None
+    for a signature that is not plain."""
+    code = function.__code__
+    if code.co_kwonlyargcount or code.co_posonlyargcount or code.co_flags & 0x0C:
+        return None
+    names = code.co_varnames[:code.co_argcount]
+    defaults = function.__defaults__ or ()
+    given = dict(zip(names[len(names) - len(defaults):], defaults))
+
+    def bind(args, kwargs):
+        full = list(args)
+        for name in names[len(args):]:
+            full.append(kwargs.pop(name) if name in kwargs else given[name])
+        if kwargs:
+            raise KeyError
+        return full
+
+    return len(names), bind
+
+
+def remembered(function):
+    """function, evaluated once per arguments. What cannot be remembered is
+    called each time."""
+    plain = positional(function)
+    if plain is None:
+        return function
+    count, bind = plain
+    kept = {}
+
+    def call(*args, **kwargs):
+        try:
+            if kwargs or len(args) != count:
+                args = bind(args, dict(kwargs))
+                kwargs = {}
+            key = tuple([frozen(arg) for arg in args])
+            if key in kept:
+                return shareable(kept[key])
+        except (TypeError, KeyError):
+            return function(*args, **kwargs)
+        result = function(*args)
+        try:
+            kept[key] = shareable(result)
+        except TypeError:
+            pass
+        return result
+
+    return call
+
+
+def module(name, members):
+    made = types.ModuleType(name)
+    vars(made).update(members)
+    return made
+
+
+class Notes:
+    """The calls of library functions, each with the place of the test call
+    that led to it."""
+
+    def __init__(self):
+        self.place, self.taken = -1, []
+
+    def listening(self, name, function):
+        def listen(*args, **kwargs):
+            if len(self.taken) < MAX_NOTES:
+                self.taken.append((self.place, name, outcome((args, kwargs))))
+            return function(*args, **kwargs)
+
+        return listen
+
+
+class Runner:
+    """One run job."""
+
+    def __init__(self, job, standins, answer, counter):
+        self.job, self.standins = job, standins
+        self.answer, self.counter = answer, counter
+        self.failures = 0
+        self.code = None
+
+    def tick(self, trial, place):
+        """Says which call comes next: 2 is the definition in the first trial,
+        3 its first call. The plain calls stand behind the last trial's."""
+        self.counter[0] = 3 + trial * (len(self.job["calls"]) + 1) + place
+
+    def libraries(self, variants, notes):
+        functions = self.standins["library"](self.job["code"], variants)
+        sys.modules["mylibrary"] = module(
+            "mylibrary", {name: notes.listening(name, f) for name, f in functions.items()}
+        )
+        sys.modules["strops"] = module(
+            "strops", {f.__name__: f for f in self.standins["STROPS"]}
+        )
+
+    def define(self, notes, memoise):
+        """The program's namespace, freshly executed."""
+        space = {"__name__": "solution", "__builtins__": builtins}
+        exec(self.code, space)
+        functions = {}
+        for name, _ in self.job["calls"]:
+            function = space.get(name)
+            if memoise and type(function) is types.FunctionType:
+                function = space[name] = remembered(function)
+            functions[name] = function
+        return functions
+
+    def call(self, function, params, values):
+        if function is None:
+            self.failures += 1
+            return "-"
+        try:
+            return outcome(function(**{name: fresh(values[key]) for name, key in params}))
+        except BaseException as raised:
+            self.failures += 1
+            return failure(raised)
+
+    def trial(self, number, trial):
+        notes = Notes()
+        line = {"t": number, "d": "", "v": []}
+        self.libraries(trial["stubs"], notes)
+        self.tick(number, -1)
+        try:
+            functions = self.define(notes, True)
+        except BaseException as raised:
+            self.failures += 1
+            line["d"] = failure(raised)
+            functions = None
+        if functions is not None:
+            values = {key: decode(text) for key, text in trial["values"].items()}
+            for place, (name, params) in enumerate(self.job["calls"]):
+                self.tick(number, place)
+                notes.place = place
+                line["v"].append(self.call(functions[name], params, values))
+                if self.failures >= self.job["failures"]:
+                    break
+        line["c"] = notes.taken
+        self.answer.line(line)
+
+    def plain(self, job):
+        """A few calls in one environment without remembering anything."""
+        self.libraries(job["stubs"], Notes())
+        behind = len(self.job["trials"])
+        self.tick(behind, -1)
+        try:
+            function = self.define(Notes(), False).get(job["call"])
+        except BaseException as raised:
+            self.answer.line({"p": [failure(raised)]})
+            return
+        results = []
+        for place, values in enumerate(job["values"]):
+            self.tick(behind, place)
+            decoded = {key: decode(text) for key, text in values.items()}
+            results.append(self.call(function, job["params"], decoded))
+        self.answer.line({"p": results})
+
+    def run(self):
+        if numpy:
+            numpy.seterr(all="ignore")
+        try:
+            source = base64.b64decode(self.job["source"])
+            self.code = compile(source, "solution.py", "exec", dont_inherit=True)
+        except BaseException as raised:
+            self.answer.line({"error": failure(raised)[1:]})
+            return
+        for number, trial in enumerate(self.job["trials"]):
+            self.trial(number, trial)
+            if self.failures >= self.job["failures"]:
+                return
+        if self.job["plain"]:
+            self.answer.flush()
+            self.plain(self.job["plain"])
+
+
+# ---------------------------------------------------------------- parsing
+
+
+class TooLarge(Exception):
+    """A tree beyond the bounds."""
+
+
+class Tree:
+    """Writes a syntax tree as JSON: {"t": class, field: …}. Positions, loading
+    contexts and empty fields are left out, so equal trees have equal texts."""
+
+    def __init__(self):
+        self.parts = []
+        self.nodes = 0
+
+    def node(self, node, depth=0):
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise TooLarge("more than %d syntax nodes" % MAX_NODES)
+        if depth > MAX_TREE_DEPTH:
+            raise TooLarge("nested more than %d deep" % MAX_TREE_DEPTH)
+        put = self.parts.append
+        put('{"t":"%s"' % type(node).__name__)
+        if type(node) is ast.Constant:
+            put(',"value":%s}' % json.dumps(constant(node.value)))
+            return
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if value is None or value == [] or field in ("type_comment", "kind"):
+                continue
+            if field == "ctx":
+                if type(value) is not ast.Load:
+                    put(',"ctx":"%s"' % type(value).__name__)
+                continue
+            put(',"%s":' % field)
+            if type(value) is list:
+                self.list(value, depth)
+            else:
+                self.item(value, depth)
+        put("}")
+
+    def list(self, items, depth):
+        put = self.parts.append
+        put("[")
+        for number, item in enumerate(items):
+            if number:
+                put(",")
+            self.item(item, depth)
+        put("]")
+
+    def item(self, item, depth):
+        if isinstance(item, ast.AST):
+            self.node(item, depth + 1)
+        else:
+            self.parts.append(json.dumps(item))
+
+
+def constant(value):
+    """A constant as text; constants of different types or values differ."""
+    try:
+        return encode(value)
+    except Unrepresentable:
+        return "%s %r" % (type(value).__name__, value)
+
+
+def parse(job, answer, counter):
+    """One line per statement of the module, or one that says why not."""
+    warnings.simplefilter("ignore")
+    source = base64.b64decode(job["source"])
+    try:
+        tree = compile(source, "solution.py", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        counter[0] += 1
+        compile(source, "solution.py", "exec", dont_inherit=True)
+        counter[0] += 1
+        lines = [statement(node) for node in tree.body]
+    except TooLarge as found:
+        answer.line({"error": found.args[0]})
+        return
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as raised:
+        answer.line({"error": failure(raised)[1:]})
+        return
+    for line in lines:
+        answer.text(line)
+
+
+def statement(node):
+    tree = Tree()
+    tree.node(node)
+    name = node.name if isinstance(node, ast.FunctionDef) else ""
+    return '{"line":%d,"def":%s,"tree":%s}' % (
+        node.lineno, json.dumps(name), "".join(tree.parts)
+    )
+
+
+# ---------------------------------------------------------------- entry
+
+
+def load(text):
+    space = {"__name__": "standins"}
+    exec(compile(text, "standins.py", "exec"), space)
+    return space
+
+
+LOADED = load(STANDINS)
+
+
+def work(data, fd, counter):
+    """The whole of a child: one job, one answer."""
+    job = json.loads(data)
+    answer = Answer(fd)
+    counter[0] = 1
+    if job["op"] == "parse":
+        parse(job, answer, counter)
+    else:
+        Runner(job, LOADED, answer, counter).run()
+    answer.end()

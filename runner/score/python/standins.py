@@ -1,0 +1,130 @@
+"""Stand-ins for the two libraries that task programs import without having
+them: strops, and the functions of mylibrary in all their variants."""
+
+import math
+
+try:
+    import numpy
+except ImportError:  # only array programs need it
+    numpy = None
+
+LOWER = "abcdefghijklmnopqrstuvwxyz"
+UPPER = LOWER.upper()
+ROT13 = str.maketrans(
+    LOWER + UPPER, LOWER[13:] + LOWER[:13] + UPPER[13:] + UPPER[:13]
+)
+MIRROR = str.maketrans(LOWER + UPPER, LOWER[::-1] + UPPER[::-1])
+
+
+def rot13(s):
+    return s.translate(ROT13)
+
+
+def reverse(s):
+    return s[::-1]
+
+
+def swap_case(s):
+    return s.swapcase()
+
+
+def shift(s, by):
+    moved = []
+    for c in s:
+        if c.islower():
+            c = LOWER[(ord(c) - ord("a") + by) % 26]
+        elif c.isupper():
+            c = UPPER[(ord(c) - ord("A") + by) % 26]
+        moved.append(c)
+    return "".join(moved)
+
+
+def char_rotate(s):
+    return shift(s, 1)
+
+
+def char_rotate_by_3(s):
+    return shift(s, 3)
+
+
+def mirror(s):
+    return s.translate(MIRROR)
+
+
+def interleave(a, b):
+    n = min(len(a), len(b))
+    return "".join(b[i // 2] if i % 2 else a[i] for i in range(n))
+
+
+def swap_halves(a, b):
+    n = min(len(a), len(b))
+    return a[n // 2:n] + b[:n // 2]
+
+
+def zip_chars(a, b):
+    n = min(len(a), len(b))
+    return "".join(b[i] if i % 2 else a[i] for i in range(n))
+
+
+def alternate_chars(a, b):
+    return a[0::2] + b[1::2]
+
+
+def xor_chars(a, b):
+    return "".join(LOWER[(ord(x) ^ ord(y)) % 26] for x, y in zip(a, b))
+
+
+STROPS = (
+    rot13, reverse, swap_case, char_rotate, char_rotate_by_3, mirror,
+    interleave, swap_halves, zip_chars, alternate_chars, xor_chars,
+)
+
+NUMBERS = (0.21, -0.42, 0.63, -0.84, 1.02)
+DIGITS = ("0", "1", "2", "3", "4")
+NAMES = ("cabra", "goat", "chevre", "capra", "geit")
+HUNDREDS = ("100", "200", "300", "400", "500")
+
+MATH_HELPERS = (
+    lambda x: 1.0 if x > 0 else -1.0,
+    lambda x: 0.5,
+    lambda x: x,
+    lambda x: min(x, 0.21),
+    lambda x: x + 0.01,
+)
+
+ARRAY_HELPERS = (
+    lambda x: 1.0 if numpy.sum(x) > 0 else -1.0,
+    lambda x: 0.5,
+    lambda x: float(numpy.std(x)),
+    lambda x: min(float(numpy.min(x)), 0.21),
+    lambda x: float(numpy.mean(x)) + 0.01,
+)
+
+
+def key_from(x, start):
+    digits = [str((ord(c) - start) % 10) for c in x.lower() if c in LOWER]
+    return "".join(digits) or "0"
+
+
+STRING_HELPERS = (
+    lambda x: key_from(x, 97),
+    lambda x: key_from(x, 94),
+    lambda x: key_from(x, 91),
+)
+
+
+def library(code, variants):
+    """The functions of mylibrary for a code type. variants holds the places of
+    external, default, the helper and slow in their lists."""
+    external, default, helper, slow = variants
+    text = code == "string"
+    constants = DIGITS if text else NUMBERS
+    key = (HUNDREDS if text else NAMES)[external]
+    name = "get_key" if text else "get_multiplier"
+    helpers = {"string": STRING_HELPERS, "array": ARRAY_HELPERS}.get(code, MATH_HELPERS)
+    return {
+        "external": lambda x: (x, key),
+        "default": lambda: constants[default],
+        name: helpers[helper],
+        "slow": lambda: constants[slow],
+    }

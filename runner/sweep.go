@@ -1,0 +1,192 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cabra-run/results"
+	"cabra-run/runner/agent"
+	"cabra-run/sandbox"
+	"cabra-run/sandbox/gateway"
+	"cabra-run/tasks"
+)
+
+// Sweep works off the trials of one run.
+type Sweep struct {
+	Source tasks.Source
+	Store  *results.Store
+	Agent  agent.Agent
+	Model  Model
+	Scorer Scorer
+
+	Engine  sandbox.Engine
+	Image   string // ID of the agent's image
+	Gateway *gateway.Gateway
+
+	Settings Settings
+	Stop     *Stopper
+	Observer Observer
+
+	// Connect makes the model connection out of a box's standard streams.
+	Connect func(ctx context.Context, stdio io.ReadWriteCloser) (ModelConn, error)
+
+	breaker breaker
+	sleep   sleeper
+
+	mu     sync.Mutex
+	paused string // why the breaker paused the sweep
+	failed error  // what made going on pointless: the store cannot be written
+}
+
+// Model is what answers the agent.
+type Model struct {
+	Name     string // in records and tables, as the user wrote it
+	Agent    string // what the CLI is told
+	Wire     string // what the provider is asked for
+	Upstream gateway.Upstream
+}
+
+// ModelConn is the host's end of a box's model connection: every connection
+// that the agent opens is accepted from it.
+type ModelConn interface {
+	net.Listener
+	Done() <-chan struct{} // closed when the connection has ended
+	Err() error            // why; what the box did wrong wraps relay.ErrProtocol
+}
+
+// Scorer judges code. An error is a failure of ours, never of the code.
+type Scorer interface {
+	Score(ctx context.Context, task *tasks.Task, code tasks.Files) (results.Verdict, error)
+}
+
+// Settings are the knobs of a sweep.
+type Settings struct {
+	Jobs        int
+	Repetitions int
+	Timeout     time.Duration // of an attempt, without the time spent waiting for the provider
+	MaxWait     time.Duration // the most that waiting may add
+	Stall       time.Duration
+	Grace       time.Duration // between the ending signal and the kill
+	OutputBytes int64
+	Limits      sandbox.Limits
+	Network     sandbox.Network
+	Retry       results.Retry
+	BreakAfter  int // attempts in a row that failed outside of the agent
+}
+
+// Summary is how a sweep ended.
+type Summary struct {
+	Planned, Done, Pending int
+	// WithoutOutcome counts finished trials that say nothing about the agent.
+	WithoutOutcome int
+	Paused         string // why the breaker paused the sweep
+	Stopped        string // why it was stopped from outside
+}
+
+// Run plans the trials of the source, works through those that are not done
+// and returns when all are, or when it was stopped or paused. A failed trial is
+// a record, not an error.
+func (s *Sweep) Run(ctx context.Context) (Summary, error) {
+	s.prepare()
+	ctx, cancel := s.abortable(ctx)
+	defer cancel()
+	todo, err := s.plan(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
+	s.Observer.observe(Event{Kind: SweepPlanned, Planned: todo.planned, Done: todo.planned - len(todo.open)})
+	if err := s.work(ctx, todo); err != nil {
+		return Summary{}, err
+	}
+	return s.summarise(ctx)
+}
+
+func (s *Sweep) prepare() {
+	s.breaker.limit = s.Settings.BreakAfter
+	if s.sleep == nil {
+		s.sleep = sleep
+	}
+}
+
+// abortable returns a context that ends when the sweep is aborted.
+func (s *Sweep) abortable(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.Stop.Reached(Abort):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// work gives every open trial to the group, in plan order. Generating the
+// tasks again is cheaper than holding them all.
+func (s *Sweep) work(ctx context.Context, todo *plan) error {
+	var g errgroup.Group
+	g.SetLimit(s.Settings.Jobs)
+	err := func() error {
+		if len(todo.open) == 0 {
+			return nil
+		}
+		for task, err := range s.Source.Tasks(ctx) {
+			if err != nil {
+				return fmt.Errorf("generating tasks: %w", err)
+			}
+			for _, t := range todo.take(task.ID) {
+				if s.Stop.Level() >= Drain {
+					return nil
+				}
+				g.Go(func() error { s.trial(ctx, t, &task); return nil })
+			}
+			if len(todo.open) == 0 {
+				return nil
+			}
+		}
+		return nil
+	}()
+	_ = g.Wait() // trials are records, they return no errors
+	if err != nil && s.Stop.Level() < Abort {
+		return err
+	}
+	return s.failed
+}
+
+// fail stops the sweep: what runs finishes as far as it can, nothing new starts.
+func (s *Sweep) fail(err error) {
+	s.mu.Lock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	s.mu.Unlock()
+	s.Stop.Raise(Drain, err.Error())
+}
+
+func (s *Sweep) summarise(ctx context.Context) (Summary, error) {
+	sum := Summary{Paused: s.paused}
+	for t, err := range s.Store.Results(context.WithoutCancel(ctx)) {
+		if err != nil {
+			return sum, err
+		}
+		sum.Planned++
+		if t.State != results.StateDone {
+			sum.Pending++
+			continue
+		}
+		sum.Done++
+		if final := t.Final(); final == nil || !final.Outcome.OfAgent() {
+			sum.WithoutOutcome++
+		}
+	}
+	if s.Stop.Level() > Running {
+		sum.Stopped = s.Stop.Why()
+	}
+	return sum, nil
+}

@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"cabra-run/sandbox"
+	"cabra-run/sandbox/relay"
+)
+
+// readerOf returns a reader of s, nil for the empty text.
+func readerOf(s string) io.Reader {
+	if s == "" {
+		return nil
+	}
+	return strings.NewReader(s)
+}
+
+// work waits until the agent ends or something ends it.
+func (a *attempt) work(ctx context.Context) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	w := &watcher{attempt: a, lastActivity: a.started}
+	for {
+		select {
+		case <-a.exited:
+			a.ended(ctx)
+			return
+		case <-a.conn.Done():
+			a.connectionLost(ctx)
+			return
+		case <-a.out.full:
+			a.strike(strike{endedLimit, LimitOutput, fmt.Sprintf("more than %d MiB of output", a.sweep.Settings.OutputBytes>>20)})
+			return
+		case <-a.sweep.Stop.Reached(Halt):
+			a.evidence.Ended = endedCancelled
+			return
+		case <-ctx.Done():
+			a.evidence.Ended = endedCancelled
+			return
+		case now := <-tick.C:
+			if done := w.look(ctx, now); done {
+				return
+			}
+		}
+	}
+}
+
+// ended notes that the agent's program ended by itself.
+func (a *attempt) ended(ctx context.Context) {
+	if a.exit.err == nil {
+		a.evidence.ExitCode = &a.exit.code
+		return
+	}
+	// The connection of the exec broke: the box is gone, or the engine is.
+	a.fault(ctx, fmt.Errorf("waiting for the agent: %w", a.exit.err))
+	select {
+	case <-a.conn.Done():
+		a.connectionLost(ctx)
+	default:
+	}
+}
+
+func (a *attempt) strike(s strike) {
+	a.evidence.Ended, a.evidence.LimitHit, a.evidence.Detail = s.Ended, s.LimitHit, s.Detail
+}
+
+// watcher holds what the watchdog remembers from one reading to the next.
+type watcher struct {
+	*attempt
+	lastActivity time.Time
+	workspace    int64
+	faults       int
+}
+
+// look takes a reading and reports whether the attempt is over.
+func (w *watcher) look(ctx context.Context, now time.Time) bool {
+	usage, err := w.box.Usage(ctx)
+	if err != nil {
+		return w.usageFault(ctx, err)
+	}
+	w.faults = 0
+	w.note(usage)
+	if usage.WorkspaceBytes != w.workspace {
+		w.workspace, w.lastActivity = usage.WorkspaceBytes, now
+	}
+	set := w.sweep.Settings
+	stats := w.gate.Stats()
+	printed, lastPrint := w.out.seen()
+	for _, at := range []time.Time{stats.LastActivity, lastPrint} {
+		if at.After(w.lastActivity) {
+			w.lastActivity = at
+		}
+	}
+	limits := watchLimits{Timeout: set.Timeout, MaxWait: set.MaxWait, Stall: set.Stall,
+		Output: set.OutputBytes, Disk: set.Limits.OrDefaults().WorkspaceBytes}
+	s, struck := limits.check(reading{Now: now, Started: w.started, Waited: stats.Waited,
+		LastActivity: w.lastActivity, Output: printed, Usage: usage})
+	if struck {
+		w.strike(s)
+	}
+	return struck
+}
+
+// usageFault bears with an engine that does not answer for a moment.
+func (w *watcher) usageFault(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		w.evidence.Ended = endedCancelled
+		return true
+	}
+	if sandbox.IsFault(err, sandbox.FaultNotRunning) {
+		w.connectionLost(ctx)
+		return true
+	}
+	if w.faults++; w.faults < maxUsageFaults && !sandbox.IsFault(err, sandbox.FaultGone) {
+		return false
+	}
+	w.fault(ctx, err)
+	return true
+}
+
+// note keeps the highest reading.
+func (a *attempt) note(u sandbox.Usage) {
+	a.peak.MemoryPeakBytes = max(a.peak.MemoryPeakBytes, u.MemoryPeakBytes, u.MemoryBytes)
+	a.peak.OOMKills = max(a.peak.OOMKills, u.OOMKills)
+	a.peak.PidsLimitHits = max(a.peak.PidsLimitHits, u.PidsLimitHits)
+}
+
+// connectionLost decides whose doing it was that the model connection, which is
+// PID 1, ended in mid-attempt: the engine's, the box's or what ran in it.
+func (a *attempt) connectionLost(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cause := a.conn.Err()
+	if errors.Is(cause, relay.ErrProtocol) {
+		a.evidence.Fault = nil
+		a.strike(strike{endedLimit, LimitProtocol, cause.Error()})
+		return
+	}
+	if _, err := a.sweep.Engine.Info(ctx); err != nil {
+		a.fault(ctx, err)
+		return
+	}
+	exit, err := a.box.Wait(ctx)
+	switch {
+	case err != nil:
+		a.fault(ctx, err)
+	case exit.OOMKilled:
+		a.evidence.Fault = nil
+		a.strike(strike{endedLimit, LimitMemory, "the box ran out of memory and its connection died"})
+	case exit.Code == 0:
+		// The relay ends in order only when its stream is closed from outside.
+		a.fault(ctx, fmt.Errorf("the connection to the box broke: %v", cause))
+	default:
+		a.evidence.Fault = nil
+		a.strike(strike{endedLimit, LimitProtocol, fmt.Sprintf("the box's connection died (exit code %d): %v", exit.Code, cause)})
+	}
+}

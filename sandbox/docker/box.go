@@ -1,0 +1,337 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"cabra-run/sandbox"
+)
+
+// Box is one container with its workspace.
+type Box struct {
+	e         *Engine
+	limits    sandbox.Limits
+	image     imageFacts
+	env       []string
+	workspace workspace // nil without one
+	id        string
+	uid       int
+
+	mu      sync.Mutex
+	started bool
+	removed bool
+	stdio   *stdio
+	ended   chan struct{} // closed when the watch has ended
+	stop    context.CancelFunc
+	exit    sandbox.Exit
+	watch   error // why the watch ended without an exit
+}
+
+func newBox(e *Engine, p *plan) *Box {
+	return &Box{e: e, limits: p.limits, image: p.image, env: p.spec.Env}
+}
+
+// ID is the container's ID.
+func (b *Box) ID() string { return b.id }
+
+// GuestUID is the uid of Exec'd commands.
+func (b *Box) GuestUID() int { return b.uid }
+
+var errRemoved = errors.New("the box was removed")
+
+// check is the error of a method that comes after Remove.
+func (b *Box) check(op string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.removed {
+		return &sandbox.Fault{Op: op, Kind: sandbox.FaultGone, Err: errRemoved}
+	}
+	return nil
+}
+
+// Start attaches to the container's streams, asks to be told of its end, and
+// only then starts it.
+func (b *Box) Start(ctx context.Context) error {
+	const op = "starting box"
+	if err := b.check(op); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.started {
+		return &sandbox.Fault{Op: op, Kind: sandbox.FaultBadSpec, Err: errors.New("started already")}
+	}
+	err := b.e.call(ctx, op, func(ctx context.Context) error {
+		conn, err := b.e.api.ContainerAttach(ctx, b.id, container.AttachOptions{
+			Stream: true, Stdin: true, Stdout: true, Stderr: true,
+		})
+		if err != nil {
+			return err
+		}
+		if err := lift(conn); err != nil {
+			return err
+		}
+		b.stdio = newStdio(conn)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b.startWatch()
+	// Not cancelled with the caller: an unknown state helps nobody.
+	err = b.e.finish(ctx, op, func(ctx context.Context) error {
+		return b.e.api.ContainerStart(ctx, b.id, container.StartOptions{})
+	})
+	if err != nil {
+		b.stop()
+		b.stdio.shut()
+		return err
+	}
+	b.started = true
+	return nil
+}
+
+// startWatch waits for the container's end in the background, from before its
+// start and until Remove.
+func (b *Box) startWatch() {
+	ctx, stop := context.WithCancel(context.Background())
+	b.stop, b.ended = stop, make(chan struct{})
+	// The call returns when the engine has taken the order, which has to be in
+	// time; the answer may then take for ever.
+	late := time.AfterFunc(b.e.opts.CallTimeout, stop)
+	result, failed := b.e.api.ContainerWait(ctx, b.id, container.WaitConditionNextExit)
+	late.Stop()
+	go func() {
+		defer close(b.ended)
+		defer stop()
+		code, err := waited(ctx, result, failed)
+		if err != nil {
+			b.watch = err
+			return
+		}
+		b.exit, b.watch = b.lastState(ctx, code)
+	}()
+}
+
+// waited takes the answer of the engine's wait call.
+func waited(ctx context.Context, result <-chan container.WaitResponse, failed <-chan error) (int, error) {
+	select {
+	case r := <-result:
+		if r.Error != nil {
+			return 0, errors.New(r.Error.Message)
+		}
+		return int(r.StatusCode), nil
+	case err := <-failed:
+		return 0, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// lastState completes an exit code with what the engine knows besides. A
+// container that is not there any more was removed by somebody else.
+func (b *Box) lastState(ctx context.Context, code int) (sandbox.Exit, error) {
+	exit := sandbox.Exit{Code: code}
+	err := b.e.call(ctx, "looking at box", func(ctx context.Context) error {
+		c, err := b.e.api.ContainerInspect(ctx, b.id)
+		if err == nil && c.State != nil {
+			exit.OOMKilled = c.State.OOMKilled
+		}
+		return err
+	})
+	return exit, err
+}
+
+// Stdio is PID 1's streams.
+func (b *Box) Stdio() io.ReadWriteCloser {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stdio == nil {
+		return noStdio{}
+	}
+	return b.stdio
+}
+
+// noStdio stands for the streams of a box that was not started.
+type noStdio struct{}
+
+func (noStdio) Read([]byte) (int, error)  { return 0, net.ErrClosed }
+func (noStdio) Write([]byte) (int, error) { return 0, net.ErrClosed }
+func (noStdio) Close() error              { return nil }
+
+// Stderr returns the last of what PID 1 wrote to standard error.
+func (b *Box) Stderr() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stdio == nil {
+		return nil
+	}
+	return b.stdio.stderr.Bytes()
+}
+
+// SetPids changes the process limit.
+func (b *Box) SetPids(ctx context.Context, pids int64) error {
+	const op = "changing process limit"
+	if err := b.check(op); err != nil {
+		return err
+	}
+	return b.e.call(ctx, op, func(ctx context.Context) error {
+		_, err := b.e.api.ContainerUpdate(ctx, b.id, container.UpdateConfig{
+			Resources: container.Resources{PidsLimit: &pids},
+		})
+		return err
+	})
+}
+
+// Kill ends every process of the box and returns when they are gone.
+func (b *Box) Kill(ctx context.Context) error {
+	const op = "killing box"
+	if err := b.check(op); err != nil {
+		return err
+	}
+	err := b.e.finish(ctx, op, func(ctx context.Context) error {
+		return b.e.api.ContainerKill(ctx, b.id, "KILL")
+	})
+	if err != nil && !sandbox.IsFault(err, sandbox.FaultNotRunning) {
+		return err
+	}
+	// The engine reports an end only after it has got rid of the output.
+	b.mu.Lock()
+	if b.stdio != nil {
+		b.stdio.out.Drop()
+	}
+	b.mu.Unlock()
+	return b.e.finish(ctx, op, func(ctx context.Context) error {
+		// At once when it does not run; a container is not running before its
+		// first start either.
+		_, err := b.waitStopped(ctx)
+		return err
+	})
+}
+
+func (b *Box) waitStopped(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	result, failed := b.e.api.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
+	return waited(ctx, result, failed)
+}
+
+// Wait returns when PID 1 has ended. When the connection on which the engine
+// was to tell it breaks, the engine is asked again.
+func (b *Box) Wait(ctx context.Context) (sandbox.Exit, error) {
+	const op = "waiting for box"
+	if err := b.check(op); err != nil {
+		return sandbox.Exit{}, err
+	}
+	b.mu.Lock()
+	started, ended := b.started, b.ended
+	b.mu.Unlock()
+	if !started {
+		return sandbox.Exit{}, &sandbox.Fault{Op: op, Kind: sandbox.FaultNotRunning,
+			Err: errors.New("the box was not started")}
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		return sandbox.Exit{}, fault(ctx, op, ctx.Err())
+	}
+	if b.watch == nil {
+		return b.exit, nil
+	}
+	if err := b.check(op); err != nil {
+		return sandbox.Exit{}, err
+	}
+	code, err := b.waitStopped(ctx)
+	if err != nil {
+		return sandbox.Exit{}, fault(ctx, op, err)
+	}
+	return b.lastState(ctx, code)
+}
+
+// Collect reads the workspace.
+func (b *Box) Collect(ctx context.Context, dst *os.Root, l sandbox.CollectLimits) (sandbox.Collection, error) {
+	const op = "collecting workspace"
+	if err := b.check(op); err != nil {
+		return sandbox.Collection{}, err
+	}
+	if b.workspace == nil {
+		return sandbox.Collection{}, &sandbox.Fault{Op: op, Kind: sandbox.FaultBadSpec,
+			Err: errors.New("the box has no workspace")}
+	}
+	c, err := b.workspace.collect(ctx, b.id, dst, l)
+	return c, fault(ctx, op, err)
+}
+
+// Remove removes container, workspace and connections, each whatever becomes
+// of the others.
+func (b *Box) Remove(ctx context.Context) error {
+	b.mu.Lock()
+	b.removed = true
+	stdio, stop, ended := b.stdio, b.stop, b.ended
+	b.mu.Unlock()
+	var errs []error
+	if b.id != "" {
+		errs = append(errs, b.e.removeContainer(ctx, b.id))
+	}
+	if stop != nil {
+		stop()
+		<-ended
+	}
+	if stdio != nil {
+		stdio.shut()
+	}
+	if b.workspace != nil {
+		errs = append(errs, fault(context.WithoutCancel(ctx), "removing workspace", b.workspace.remove(ctx)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	b.e.mu.Lock()
+	delete(b.e.boxes, b)
+	b.e.mu.Unlock()
+	return nil
+}
+
+// removeContainer removes a container by force and returns when it is gone.
+func (e *Engine) removeContainer(ctx context.Context, id string) error {
+	const op = "removing box"
+	err := e.finish(ctx, op, func(ctx context.Context) error {
+		return e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	})
+	switch {
+	case err == nil, sandbox.IsFault(err, sandbox.FaultGone):
+		return nil
+	case removalRuns(err):
+		// Somebody else is at it; wait for the end of that.
+		return e.finish(ctx, op, func(ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			result, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
+			_, err := waited(ctx, result, failed)
+			if sandbox.IsFault(fault(ctx, op, err), sandbox.FaultGone) {
+				return nil
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// removeVolume removes a volume that may be gone already.
+func (e *Engine) removeVolume(ctx context.Context, name string) error {
+	err := e.finish(ctx, fmt.Sprintf("removing volume %q", name), func(ctx context.Context) error {
+		return e.api.VolumeRemove(ctx, name, true)
+	})
+	if sandbox.IsFault(err, sandbox.FaultGone) {
+		return nil
+	}
+	return err
+}

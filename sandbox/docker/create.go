@@ -1,0 +1,194 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+
+	"cabra-run/sandbox"
+)
+
+// guestName is the prefix of the names of boxes with a guest. A name is taken
+// by at most one container of an engine, and the engine decides that
+// atomically, so names are what allots the uids: among all processes that use
+// the engine, without a place to keep accounts.
+const guestName = "cabra-box-"
+
+// plainName is the prefix of the names of boxes without a guest.
+const plainName = "cabra-run-"
+
+// imageFacts is what has to be known of an image to run it exactly.
+type imageFacts struct {
+	env []string // names of variables that it would add
+}
+
+// Create makes a box that does not run yet.
+func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Box, error) {
+	const op = "creating box"
+	if err := ctx.Err(); err != nil {
+		return nil, fault(ctx, op, err)
+	}
+	if err := spec.Check(); err != nil {
+		return nil, &sandbox.Fault{Op: op, Kind: sandbox.FaultBadSpec, Err: err}
+	}
+	facts, err := e.imageFacts(ctx, spec.Image)
+	if err != nil {
+		return nil, err
+	}
+	creation := sandbox.RandomName()
+	p := &plan{
+		spec: spec, limits: spec.Limits.OrDefaults(), image: facts, seccomp: e.seccomp,
+		creation: creation, labels: boxLabels(spec.Labels, e.owner.Label, creation),
+	}
+	box, err := e.make(ctx, op, p)
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		// What the answer of a lost or cancelled call would have named is
+		// found by the label.
+		return nil, errors.Join(fault(ctx, op, err), e.undo(ctx, box, p))
+	}
+	return box, nil
+}
+
+// make makes workspace and container. On an error the box holds what was made
+// until then.
+func (e *Engine) make(ctx context.Context, op string, p *plan) (*Box, error) {
+	box := newBox(e, p)
+	if p.spec.Workspace != nil {
+		box.workspace = e.newWorkspace(p)
+		m, err := box.workspace.prepare(ctx)
+		if err != nil {
+			return box, err
+		}
+		p.mount = m
+	}
+	err := e.createContainer(ctx, op, p, box)
+	if err != nil && e.demote(box, err) {
+		if err := box.workspace.remove(ctx); err != nil {
+			return box, err
+		}
+		return e.make(ctx, op, p)
+	}
+	if err != nil {
+		return box, err
+	}
+	e.mu.Lock()
+	e.boxes[box] = struct{}{}
+	e.mu.Unlock()
+	if box.workspace != nil {
+		return box, box.workspace.fill(ctx, box.id, box.uid)
+	}
+	return box, nil
+}
+
+// demote switches to the archive transport when the engine says that it does
+// not see a folder that this process has just made.
+func (e *Engine) demote(box *Box, err error) bool {
+	if _, bound := box.workspace.(*bindWorkspace); !bound || e.opts.Transport != "" {
+		return false
+	}
+	text := err.Error()
+	if !strings.Contains(text, "bind source path does not exist") && !strings.Contains(text, "statfs") {
+		return false
+	}
+	e.mu.Lock()
+	e.transport = TransportArchive
+	e.mu.Unlock()
+	return true
+}
+
+// createContainer makes the container under a free name.
+func (e *Engine) createContainer(ctx context.Context, op string, p *plan, box *Box) error {
+	if !p.spec.Guest {
+		box.uid = sandbox.InitUID
+		id, err := e.createNamed(ctx, p, plainName+p.creation[:12], box.uid)
+		box.id = id
+		return fault(ctx, op, err)
+	}
+	first := rand.IntN(sandbox.GuestSlots)
+	for i := range sandbox.GuestSlots {
+		uid := sandbox.FirstGuest + (first+i)%sandbox.GuestSlots
+		id, err := e.createNamed(ctx, p, fmt.Sprintf("%s%d", guestName, uid), uid)
+		if nameTaken(err) {
+			continue
+		}
+		box.id, box.uid = id, uid
+		return fault(ctx, op, err)
+	}
+	return &sandbox.Fault{Op: op, Kind: sandbox.FaultNoCapacity,
+		Err: fmt.Errorf("all %d guest slots of the engine are taken", sandbox.GuestSlots)}
+}
+
+// createNamed is not cancelled with its caller: the engine would go on and
+// leave a container whose ID nobody has heard of.
+func (e *Engine) createNamed(ctx context.Context, p *plan, name string, uid int) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
+	defer cancel()
+	resp, err := e.api.ContainerCreate(cctx, p.config(), p.hostConfig(uid), nil, nil, name)
+	return resp.ID, err
+}
+
+func nameTaken(err error) bool {
+	return err != nil && (cerrdefs.IsConflict(err) || strings.Contains(err.Error(), "is already in use"))
+}
+
+// undo removes whatever a failed Create has made.
+func (e *Engine) undo(ctx context.Context, box *Box, p *plan) error {
+	var lost []container.Summary
+	err := e.finish(ctx, "looking for remains", func(ctx context.Context) (err error) {
+		lost, err = e.api.ContainerList(ctx, container.ListOptions{All: true,
+			Filters: filters.NewArgs(filters.Arg("label", labelCreation+"="+p.creation))})
+		return err
+	})
+	errs := []error{err}
+	for _, c := range lost {
+		errs = append(errs, e.removeContainer(ctx, c.ID))
+	}
+	return errors.Join(append(errs, box.Remove(ctx))...)
+}
+
+// imageFacts looks at an image once per process.
+func (e *Engine) imageFacts(ctx context.Context, id string) (imageFacts, error) {
+	const op = "looking at image"
+	e.mu.Lock()
+	facts, known := e.images[id]
+	e.mu.Unlock()
+	if known {
+		return facts, nil
+	}
+	err := e.call(ctx, op, func(ctx context.Context) error {
+		img, err := e.api.ImageInspect(ctx, id)
+		if err != nil {
+			return err
+		}
+		if img.Config == nil {
+			facts.env = envNames(nil)
+			return nil
+		}
+		if len(img.Config.Volumes) > 0 {
+			// Each would be a writable place without a bound.
+			return &sandbox.Fault{Op: op, Kind: sandbox.FaultBadSpec,
+				Err: fmt.Errorf("image %s declares volumes", id)}
+		}
+		facts.env = envNames(img.Config.Env)
+		return nil
+	})
+	if err != nil {
+		return facts, err
+	}
+	e.mu.Lock()
+	e.images[id] = facts
+	e.mu.Unlock()
+	return facts, nil
+}

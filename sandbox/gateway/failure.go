@@ -1,0 +1,192 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// FailureKind says what a provider's failure means for a run.
+type FailureKind string
+
+// The kinds of failures.
+const (
+	FailureCredentials FailureKind = "credentials"  // 401, 403, no readable key
+	FailureModel       FailureKind = "model"        // 404: unknown model or wrong base URL
+	FailureQuota       FailureKind = "quota"        // 402, or 429 that waiting does not mend
+	FailureRequest     FailureKind = "request"      // any other 4xx: this request alone
+	FailureRateLimit   FailureKind = "rate limit"   // 429
+	FailureServer      FailureKind = "server error" // 5xx
+	FailureTransport   FailureKind = "transport"    // no answer at all
+	FailureCut         FailureKind = "cut"          // the answer broke off after it had begun
+)
+
+// ProviderFailure is why a provider gave no usable answer. Keys are masked in it.
+type ProviderFailure struct {
+	Kind      FailureKind
+	Status    int // 0 without an answer
+	Message   string
+	Permanent bool // the same request would fail again
+	Scripted  bool // made up by the scripted upstream
+	At        time.Time
+
+	retryAfter time.Duration
+	body       []byte // as the provider sent it, for the agent
+}
+
+func (f *ProviderFailure) Error() string {
+	if f.Status == 0 {
+		return fmt.Sprintf("provider failure (%s): %s", f.Kind, f.Message)
+	}
+	return fmt.Sprintf("provider failure (%s, status %d): %s", f.Kind, f.Status, f.Message)
+}
+
+// PausesSweep reports whether every other request to that provider would fail
+// the same way until a person has done something.
+func (f *ProviderFailure) PausesSweep() bool {
+	if f.Scripted {
+		return false
+	}
+	return f.Kind == FailureCredentials || f.Kind == FailureModel || f.Kind == FailureQuota
+}
+
+// agentStatus is what the agent is told.
+func (f *ProviderFailure) agentStatus() int {
+	if f.Status >= 400 {
+		return f.Status
+	}
+	if f.Kind == FailureCredentials {
+		return http.StatusUnauthorized
+	}
+	return http.StatusBadGateway
+}
+
+const (
+	maxErrorBody    = 256 << 10
+	maxErrorMessage = 500
+)
+
+// statusFailure makes a failure of an answer that is not 2xx.
+func statusFailure(resp *http.Response) *ProviderFailure {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to tell
+	now := time.Now()
+	f := &ProviderFailure{Status: resp.StatusCode, At: now, Message: errorMessage(body), body: body}
+	f.Kind = kindOf(resp.StatusCode, body)
+	switch f.Kind {
+	case FailureRateLimit, FailureServer, FailureTransport:
+		f.retryAfter = retryAfter(resp.Header, now)
+	default:
+		f.Permanent = true
+	}
+	if f.Message == "" {
+		f.Message = http.StatusText(resp.StatusCode)
+	}
+	return f
+}
+
+func kindOf(status int, body []byte) FailureKind {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return FailureCredentials
+	case status == http.StatusNotFound:
+		return FailureModel
+	case status == http.StatusPaymentRequired || status == http.StatusTooManyRequests && quotaSpent(body):
+		return FailureQuota
+	case status == http.StatusTooManyRequests:
+		return FailureRateLimit
+	case status == http.StatusRequestTimeout || status == http.StatusTooEarly:
+		return FailureServer
+	case status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported:
+		return FailureServer
+	}
+	return FailureRequest // redirects too: they are not followed, and a base URL that redirects is a mistake
+}
+
+// quotaSpent tells a 429 that means "no money left" from one that means "slower".
+func quotaSpent(body []byte) bool {
+	var doc struct {
+		Error struct {
+			Code any    `json:"code"`
+			Type string `json:"type"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &doc) != nil {
+		return false
+	}
+	code, _ := doc.Error.Code.(string)
+	for _, word := range []string{code, doc.Error.Type} {
+		if word == "insufficient_quota" || word == "billing_hard_limit_reached" || word == "billing_not_active" {
+			return true
+		}
+	}
+	return false
+}
+
+// transportFailure makes a failure of a request that got no answer. Callers
+// look at the context first.
+func transportFailure(err error) *ProviderFailure {
+	f := &ProviderFailure{Kind: FailureTransport, At: time.Now(), Message: oneLine(err.Error())}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, ErrKey):
+		f.Kind, f.Permanent = FailureCredentials, true
+	case errors.Is(err, ErrSilent), errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		f.Message = "no answer in time: " + f.Message
+	}
+	return f
+}
+
+// errorMessage picks the message out of the usual forms of error bodies.
+func errorMessage(body []byte) string {
+	var doc struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+	}
+	if json.Unmarshal(body, &doc) == nil {
+		if m := errorText(doc.Error); m != "" {
+			return oneLine(m)
+		}
+		if doc.Message != "" {
+			return oneLine(doc.Message)
+		}
+	}
+	return oneLine(string(body))
+}
+
+// errorText reads an error member that is a text or an object with a message.
+func errorText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var object struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &object) == nil && object.Message != "" {
+		return object.Message
+	}
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
+
+// oneLine makes a text of any origin fit for a line of a log or a table.
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	if len(s) <= maxErrorMessage {
+		return s
+	}
+	cut := maxErrorMessage
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}

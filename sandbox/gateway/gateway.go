@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	cryptorand "crypto/rand"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// RetryBudget bounds what is done for one request before its failure is passed
+// on to the agent.
+type RetryBudget struct {
+	Tries int // 8
+	// Within (4 min) is below the patience of every CLI, which is ten minutes
+	// at best.
+	Within time.Duration
+}
+
+// Limits bound what one attempt can cost. Zero fields mean the defaults.
+type Limits struct {
+	BodyBytes   int64 // 8 MiB, one request body
+	BufferBytes int64 // 24 MiB, bodies and answers held in memory at one time
+	Concurrent  int   // 16 requests at one time; more wait
+	Requests    int   // 20,000 in all; more are refused
+	AnswerBytes int64 // 64 MiB, one answer
+	// BodyTime (2 min) is how long a body may take to arrive, WriteTime
+	// (1 min) how long the agent may let a piece of an answer lie.
+	BodyTime, WriteTime time.Duration
+}
+
+// Options are what all sessions of a gateway share. The zero value is usable.
+type Options struct {
+	Retry   RetryBudget
+	Backoff Backoff
+	Limits  Limits
+}
+
+// Gateway makes sessions and holds the state that they share per provider.
+type Gateway struct {
+	o Options
+
+	mu        sync.Mutex
+	providers map[string]*provider
+}
+
+// New returns a Gateway; zero options take their defaults.
+func New(o Options) *Gateway {
+	orInt(&o.Retry.Tries, 8)
+	orInt(&o.Retry.Within, 4*time.Minute)
+	orInt(&o.Backoff.Base, time.Second)
+	orInt(&o.Backoff.Max, time.Minute)
+	orInt(&o.Backoff.RetryAfterMax, 2*time.Minute)
+	if o.Backoff.Jitter == nil {
+		o.Backoff.Jitter = rand.Float64
+	}
+	orInt(&o.Limits.BodyBytes, 8<<20)
+	orInt(&o.Limits.BufferBytes, 24<<20)
+	o.Limits.BufferBytes = max(o.Limits.BufferBytes, o.Limits.BodyBytes)
+	orInt(&o.Limits.Concurrent, 16)
+	orInt(&o.Limits.Requests, 20000)
+	orInt(&o.Limits.AnswerBytes, 64<<20)
+	orInt(&o.Limits.BodyTime, 2*time.Minute)
+	orInt(&o.Limits.WriteTime, time.Minute)
+	return &Gateway{o: o, providers: map[string]*provider{}}
+}
+
+func orInt[T ~int | ~int64](v *T, def T) {
+	if *v == 0 {
+		*v = def
+	}
+}
+
+// provider returns the shared state of an upstream.
+func (g *Gateway) provider(name string) *provider {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.providers[name]
+	if p == nil {
+		p = &provider{policy: g.o.Backoff}
+		g.providers[name] = p
+	}
+	return p
+}
+
+// SessionOptions describe one attempt.
+type SessionOptions struct {
+	Upstream Upstream
+	Model    string // the provider's name of the model, put into every request
+	Script   Script // for the scripted upstream
+	// Record gets every exchange; nil records nothing.
+	Record *Recorder
+	// OnExchange is called for every model request when it has ended, before
+	// the agent sees the end of its answer, one call at a time. Its error is
+	// kept in Stats; the answer is passed on all the same.
+	OnExchange func(Exchange) error
+	// Mask hides further secrets. The upstream's own are hidden anyway.
+	Mask *Mask
+}
+
+// Exchange is one model request with what came back.
+type Exchange struct {
+	Seq      int // from 1 within the attempt, in order of arrival
+	Started  time.Time
+	Ended    time.Time
+	Model    string
+	Status   int           // HTTP status sent to the agent, 0 when none was
+	Complete bool          // the answer ended as it should
+	Usable   bool          // complete, 2xx, and it says something
+	Error    string        // why not complete
+	Usage    Usage         // unknown for cut answers that told none
+	Tries    int           // how often the provider was asked
+	Waited   time.Duration // spent on tries that failed and between tries
+}
+
+// Open makes the session of one attempt.
+func (g *Gateway) Open(o SessionOptions) (*Session, error) {
+	if o.Upstream == nil {
+		return nil, errors.New("opening session: no upstream")
+	}
+	if o.Model == "" {
+		return nil, errors.New("opening session: no model")
+	}
+	var token [16]byte
+	cryptorand.Read(token[:]) // never fails, by its contract
+	return newSession(g, o, hex.EncodeToString(token[:])), nil
+}

@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// maxEdits is how many turns the policy takes to edit, however large the task.
+const maxEdits = 6
+
+// turn plays the next step. Steps are counted by the turns that the model has
+// had, so no state is kept between requests.
+func (p *player) turn(c *conversation) *turn {
+	if len(c.Tools) == 0 { // a title or a summary is asked for
+		return &turn{text: "Working on " + p.script.File + " as the task says."}
+	}
+	steps := p.steps(c)
+	step := c.step()
+	if step >= len(steps) {
+		if last := steps[len(steps)-1]; p.behaviour.Name == endless || p.behaviour.Name == flood {
+			return last
+		}
+		return p.finish(c)
+	}
+	return steps[step]
+}
+
+// steps is the whole play; the last step is repeated where it has no end.
+func (p *player) steps(c *conversation) []*turn {
+	look := p.look(c)
+	switch p.behaviour.Name {
+	case wrong:
+		return append(append(look, p.write(c, p.script.wrongText())...), p.check(c), p.finish(c))
+	case untouched:
+		return append(look, p.finish(c))
+	case remove:
+		return append(look, p.shell(c, "This file should not be here.", "rm "+p.script.File), p.finish(c))
+	case endless:
+		return append(look, p.again(c))
+	case flood:
+		return append(look, p.flood(c))
+	}
+	return append(append(look, p.write(c, p.script.Reference)...), p.check(c), p.finish(c))
+}
+
+func (p *player) look(c *conversation) []*turn {
+	first := p.shell(c, "I will read the code first.", "cat "+p.script.File)
+	first.thought = "The task names a file. Before changing anything I should see what is in it."
+	search := p.shell(c, "Now I look for the places that matter.",
+		fmt.Sprintf("grep -n '%s(' %s", p.script.firstEdited(), p.script.File))
+	return []*turn{first, search}
+}
+
+// write brings the file to the text: with the agent's edit tool where there is
+// one, else through the shell.
+func (p *player) write(c *conversation, text string) []*turn {
+	var out []*turn
+	tool := c.tool("edit")
+	if tool != nil && tool.takes("path") && tool.takes("old_str") && tool.takes("new_str") {
+		for i, e := range edits(p.script.Starter, text, maxEdits) {
+			out = append(out, &turn{
+				text: fmt.Sprintf("Edit %d.", i+1),
+				call: &toolCall{"edit", map[string]any{
+					"path": path.Join(p.script.Dir, p.script.File), "old_str": e.old, "new_str": e.new,
+				}},
+			})
+		}
+	}
+	if out == nil {
+		out = p.writeByShell(c, text)
+	}
+	out[0].thought = "I know which functions have to change. I edit them and leave the others as they are."
+	return out
+}
+
+// writeByShell writes the file in pieces that fit into one argument of a
+// program (128 KiB), encoded so that no shell and no path guard reads them.
+func (p *player) writeByShell(c *conversation, text string) []*turn {
+	const size = 60 << 10
+	mode := "wb"
+	var out []*turn
+	for {
+		n := min(size, len(text))
+		out = append(out, p.shell(c, "I write the new version.", fmt.Sprintf(
+			`python3 -c "import base64; open('%s','%s').write(base64.b64decode('%s'))"`,
+			p.script.File, mode, base64.StdEncoding.EncodeToString([]byte(text[:n])))))
+		if text = text[n:]; text == "" {
+			return out
+		}
+		mode = "ab"
+	}
+}
+
+func (p *player) check(c *conversation) *turn {
+	return p.shell(c, "Does it still parse?", fmt.Sprintf(
+		`python3 -c "import ast; ast.parse(open('%s').read()); print('syntax ok')"`, p.script.File))
+}
+
+// again is the step without end of endless. It takes a moment, as real work
+// would: a loop at full speed costs the host more than all else in a sweep.
+func (p *player) again(c *conversation) *turn {
+	return p.shell(c, "Let me look at that once more.", "sleep 0.3; wc -l "+p.script.File)
+}
+
+// flood fills the workspace until a limit strikes, in files below the usual
+// file-size limit. It writes 200 MB/s at most, and begins to overwrite its own
+// files at 4 GiB so that a missing limit does not fill the host's disk.
+func (p *player) flood(c *conversation) *turn {
+	program := strings.Join([]string{
+		"import itertools, time",
+		"block = b'flood' * 400000",
+		"for i in itertools.count():",
+		"    with open('flood-%02d.bin' % (i % 32), 'wb') as f:",
+		"        for _ in range(64):",
+		"            f.write(block)",
+		"            f.flush()",
+		"            time.sleep(0.01)",
+	}, "\n")
+	return p.shell(c, "I generate some data to test with.", "python3 -c \""+program+"\"")
+}
+
+// shell is a turn that runs a command in the task's folder.
+func (p *player) shell(c *conversation, text, command string) *turn {
+	name, parameter := "bash", "command"
+	args := map[string]any{}
+	if tool := c.tool("bash", "run_shell_command", "shell", "exec_command"); tool != nil {
+		name = tool.Name
+		if tool.takes("cmd") && !tool.takes("command") {
+			parameter = "cmd"
+		}
+		if tool.takes("description") {
+			args["description"] = strings.TrimRight(text, ".?")
+		}
+	}
+	args[parameter] = command
+	return &turn{text: text, call: &toolCall{name, args}}
+}
+
+// finish ends the work: with the tool that says so where there is one.
+func (p *player) finish(c *conversation) *turn {
+	summary := "Looked at " + p.script.File + " and did what the task asks for."
+	if c.tool("task_complete") == nil {
+		return &turn{text: summary}
+	}
+	return &turn{text: "That is all.", call: &toolCall{"task_complete", map[string]any{"summary": summary}}}
+}

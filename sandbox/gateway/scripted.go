@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Script is what the scripted upstream may use to play its policy in one
+// attempt. It never leaves the host but through the commands that the policy
+// gives the agent.
+type Script struct {
+	File      string // the file to work on, relative to Dir; "" is solution.py
+	Dir       string // where the agent sees it; "" is /workspace
+	Starter   string // its text as the agent finds it
+	Reference string // its text when the task is solved
+	// Edited names the functions that the reference changes or removes.
+	Edited []string
+	// Trial is any text that tells trials apart; mixed draws by it, so that
+	// the draw does not depend on the order of trials.
+	Trial string
+}
+
+// Behaviour is one way in which the scripted upstream plays.
+type Behaviour struct {
+	Name   string // one of those that Behaviours lists, without mixed
+	Status int    // of error
+}
+
+func (b Behaviour) String() string {
+	if b.Name == "error" {
+		return "error:" + strconv.Itoa(b.Status)
+	}
+	return b.Name
+}
+
+// The behaviours.
+const (
+	solve     = "solve"
+	wrong     = "wrong"
+	untouched = "untouched"
+	remove    = "remove"
+	idle      = "idle"
+	endless   = "endless"
+	flood     = "flood"
+	failing   = "error"
+	mixed     = "mixed"
+)
+
+// BehaviourHelp is a behaviour with its description, for help texts.
+type BehaviourHelp struct{ Name, Description string }
+
+// Behaviours lists what NewScripted takes.
+func Behaviours() []BehaviourHelp {
+	return []BehaviourHelp{
+		{solve, "looks, searches, edits to the reference solution, checks and finishes (the default)"},
+		{wrong, "makes a plausible edit that leaves one function as it was"},
+		{untouched, "looks and finishes without an edit"},
+		{remove, "deletes the solution file"},
+		{idle, "takes the request and never answers"},
+		{endless, "calls tools for ever"},
+		{flood, "writes files without end"},
+		{failing + ":CODE", "answers every request with that HTTP status, 400 to 599"},
+		{mixed + ":SEED[:SHARES]", "draws one of the above per trial; SHARES such as solve=6,wrong=3,error:500=1"},
+	}
+}
+
+// BehaviourError is a usage error; it lists what exists.
+type BehaviourError struct {
+	Text string
+	Why  string
+}
+
+func (e *BehaviourError) Error() string {
+	names := make([]string, 0, 9)
+	for _, b := range Behaviours() {
+		names = append(names, b.Name)
+	}
+	return fmt.Sprintf("scripted behaviour %q: %s; there are: %s", e.Text, e.Why, strings.Join(names, ", "))
+}
+
+// share is a behaviour with its weight in a draw.
+type share struct {
+	Behaviour
+	weight uint64
+}
+
+// defaultShares gives every outcome a place in a table of a few dozen trials.
+func defaultShares() []share {
+	return []share{
+		{Behaviour{Name: solve}, 44}, {Behaviour{Name: wrong}, 18}, {Behaviour{Name: untouched}, 8},
+		{Behaviour{Name: remove}, 7}, {Behaviour{Name: idle}, 5}, {Behaviour{Name: endless}, 5},
+		{Behaviour{Name: flood}, 6}, {Behaviour{Name: failing, Status: 500}, 7},
+	}
+}
+
+// Scripted is an upstream that plays a fixed, honest little policy in OpenAI
+// chat completions, instead of asking a model. Its steps depend on nothing but
+// the request, the script and the behaviour. Make one with NewScripted; an
+// attempt plays it through For, which sessions call.
+type Scripted struct {
+	text   string
+	seed   string
+	shares []share // one of them when there is nothing to draw
+}
+
+// NewScripted understands a behaviour as listed by Behaviours; "" is solve.
+// Anything else is a *BehaviourError.
+func NewScripted(behaviour string) (*Scripted, error) {
+	s := &Scripted{text: behaviour}
+	if behaviour == "" {
+		s.text = solve
+	}
+	name, rest, _ := strings.Cut(s.text, ":")
+	if name != mixed {
+		b, err := parseBehaviour(s.text)
+		if err != nil {
+			return nil, err
+		}
+		s.shares = []share{{b, 1}}
+		return s, nil
+	}
+	seed, shares, custom := strings.Cut(rest, ":")
+	if seed == "" {
+		return nil, &BehaviourError{s.text, "mixed needs a seed"}
+	}
+	s.seed, s.shares = seed, defaultShares()
+	if custom {
+		var err error
+		if s.shares, err = parseShares(s.text, shares); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func parseBehaviour(text string) (Behaviour, error) {
+	switch text {
+	case solve, wrong, untouched, remove, idle, endless, flood:
+		return Behaviour{Name: text}, nil
+	}
+	code, ok := strings.CutPrefix(text, failing+":")
+	if !ok {
+		return Behaviour{}, &BehaviourError{text, "not known"}
+	}
+	status, err := strconv.Atoi(code)
+	if err != nil || status < 400 || status > 599 {
+		return Behaviour{}, &BehaviourError{text, "want a status from 400 to 599"}
+	}
+	return Behaviour{Name: failing, Status: status}, nil
+}
+
+func parseShares(text, list string) ([]share, error) {
+	var shares []share
+	for item := range strings.SplitSeq(list, ",") {
+		name, number, ok := strings.Cut(strings.TrimSpace(item), "=")
+		weight, err := strconv.ParseUint(number, 10, 16)
+		if !ok || err != nil {
+			return nil, &BehaviourError{text, fmt.Sprintf("share %q is not NAME=NUMBER", item)}
+		}
+		b, err := parseBehaviour(name)
+		if err != nil {
+			return nil, err
+		}
+		if weight > 0 {
+			shares = append(shares, share{b, weight})
+		}
+	}
+	if len(shares) == 0 {
+		return nil, &BehaviourError{text, "no share is above 0"}
+	}
+	return shares, nil
+}
+
+// Name implements Upstream.
+func (s *Scripted) Name() string { return "scripted" }
+
+// String is the behaviour in full, "solve" or "mixed:7".
+func (s *Scripted) String() string { return s.text }
+
+// Behaviour is what is played for a trial.
+func (s *Scripted) Behaviour(trial string) Behaviour {
+	if len(s.shares) == 1 {
+		return s.shares[0].Behaviour
+	}
+	var total uint64
+	for _, sh := range s.shares {
+		total += sh.weight
+	}
+	sum := sha256.Sum256([]byte(s.seed + "\x00" + trial))
+	at := binary.BigEndian.Uint64(sum[:8]) % total
+	for _, sh := range s.shares {
+		if at < sh.weight {
+			return sh.Behaviour
+		}
+		at -= sh.weight
+	}
+	return s.shares[0].Behaviour
+}
+
+// RoundTrip implements Upstream for an empty script.
+func (s *Scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	return s.For(Script{}).RoundTrip(r)
+}
+
+// For binds an attempt's script.
+func (s *Scripted) For(script Script) Upstream {
+	if script.File == "" {
+		script.File = "solution.py"
+	}
+	if script.Dir == "" {
+		script.Dir = "/workspace"
+	}
+	return &player{behaviour: s.Behaviour(script.Trial), script: script}
+}
+
+// player is the scripted upstream of one attempt.
+type player struct {
+	behaviour Behaviour
+	script    Script
+}
+
+func (p *player) Name() string { return "scripted" }
+
+func (p *player) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading request: %w", err)
+	}
+	if p.behaviour.Name == idle {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	if p.behaviour.Name == failing {
+		return p.failure(), nil
+	}
+	talk, err := readConversation(body)
+	if err != nil {
+		return response(http.StatusBadRequest, "application/json", errorBody(http.StatusBadRequest, err.Error())), nil
+	}
+	t := p.turn(talk)
+	if talk.Stream {
+		return response(http.StatusOK, "text/event-stream", t.stream(talk)), nil
+	}
+	return response(http.StatusOK, "application/json", t.whole(talk)), nil
+}
+
+func (p *player) failure() *http.Response {
+	text := fmt.Sprintf("scripted error %d", p.behaviour.Status)
+	return response(p.behaviour.Status, "application/json", errorBody(p.behaviour.Status, text))
+}
+
+func response(status int, contentType string, body []byte) *http.Response {
+	return &http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1,
+		Header:        http.Header{"Content-Type": {contentType}},
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+	}
+}

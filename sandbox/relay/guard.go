@@ -1,0 +1,188 @@
+package relay
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"cabra-run/sandbox/relay/internal/wire"
+)
+
+// A guard stands between a box's stream and the multiplexer. It reads whole
+// frames, admits what an honest relay sends, and ends the stream at the first
+// frame that one would not send. The multiplexer alone is no defence: it
+// starts a goroutine for every ping, lets the peer grant any window, keeps
+// half-closed streams for ever, and reads a frame's body under the lock that
+// the stream's reader needs.
+type guard struct {
+	rw     io.ReadWriteCloser
+	in     *bufio.Reader
+	bounds Bounds
+
+	frame [headerBytes + wire.FrameBytes]byte
+	rest  []byte // admitted, and not yet handed to the multiplexer
+	out   []byte // a header that waits for its body
+
+	mu      sync.Mutex
+	drained sync.Cond // unread has fallen, or the guard was closed
+	closed  bool
+	cause   error // the first reason for an end
+	account account
+}
+
+func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
+	g := &guard{rw: rw, in: bufio.NewReaderSize(rw, 2*wire.FrameBytes), bounds: b}
+	g.drained.L = &g.mu
+	g.account = account{bounds: b, streams: map[uint32]*stream{}}
+	return g
+}
+
+// Read hands admitted frames to the multiplexer.
+func (g *guard) Read(p []byte) (int, error) {
+	for len(g.rest) == 0 {
+		if err := g.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, g.rest)
+	g.rest = g.rest[n:]
+	return n, nil
+}
+
+// next reads one frame and keeps it in rest when the multiplexer shall see it.
+func (g *guard) next() error {
+	h, err := g.header()
+	if err != nil {
+		return err
+	}
+	pass, err := g.judge(h)
+	if err != nil {
+		return g.end(err)
+	}
+	body := g.frame[headerBytes : headerBytes+h.payload()]
+	if _, err := io.ReadFull(g.in, body); err != nil {
+		return g.end(streamError(err))
+	}
+	if pass {
+		g.rest = g.frame[:headerBytes+len(body)]
+	}
+	return nil
+}
+
+func (g *guard) header() (frameHeader, error) {
+	raw := g.frame[:headerBytes]
+	if _, err := io.ReadFull(g.in, raw); err != nil {
+		return frameHeader{}, g.end(streamError(err))
+	}
+	return parseHeader(raw), nil
+}
+
+// judge enters a frame into the account and, for one that carries data, waits
+// until there is room for it.
+func (g *guard) judge(h frameHeader) (pass bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	pass, err = g.account.enter(h)
+	if err != nil || !pass {
+		return false, err
+	}
+	for !g.closed && g.account.unread-int64(h.payload()) > g.bounds.Unread {
+		g.drained.Wait()
+	}
+	if g.closed {
+		return false, g.cause
+	}
+	return pass, nil
+}
+
+// Write passes on what the multiplexer sends: a header, and then the body of a
+// data frame. Both leave together. A box that does not take them for too long
+// has ended the stream.
+func (g *guard) Write(p []byte) (int, error) {
+	if len(g.out) == 0 {
+		h := parseHeader(p)
+		g.mu.Lock()
+		g.account.sent(h)
+		g.mu.Unlock()
+		if h.payload() > 0 {
+			g.out = append(g.out, p...)
+			return len(p), nil
+		}
+	}
+	g.out = append(g.out, p...)
+	err := g.flush()
+	g.out = g.out[:0]
+	return len(p), err
+}
+
+func (g *guard) flush() error {
+	watch := time.AfterFunc(g.bounds.Stuck, func() {
+		g.end(broken("it has read nothing for %v", g.bounds.Stuck))
+	})
+	defer watch.Stop()
+	if _, err := g.rw.Write(g.out); err != nil {
+		return g.end(fmt.Errorf("%w: %w", ErrEnded, err))
+	}
+	return nil
+}
+
+// Close ends the stream from our side. It is what the multiplexer calls when
+// it gives up, so a cause that nobody has named before is the box's fault.
+func (g *guard) Close() error {
+	g.end(fmt.Errorf("%w: the multiplexer refused a frame", ErrProtocol))
+	return nil
+}
+
+// end closes the stream, once, and returns the first cause.
+func (g *guard) end(cause error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return g.cause
+	}
+	g.closed, g.cause = true, cause
+	g.drained.Broadcast()
+	g.rw.Close()
+	return cause
+}
+
+// why is the cause of the end, nil before it.
+func (g *guard) why() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cause
+}
+
+// throttled reports whether the stream stands still because our side reads slowly.
+func (g *guard) throttled() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.account.unread > g.bounds.Unread
+}
+
+// consumed notes bytes of a stream that were read by our side.
+func (g *guard) consumed(id uint32, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.account.consume(id, int64(n))
+	g.drained.Signal()
+}
+
+// left notes that our side has closed a stream and will read no more of it.
+func (g *guard) left(id uint32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.account.leave(id)
+	g.drained.Signal()
+}
+
+// streamError names an end that came while reading.
+func streamError(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ErrEnded
+	}
+	return fmt.Errorf("%w: %w", ErrEnded, err)
+}

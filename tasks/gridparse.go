@@ -1,0 +1,249 @@
+package tasks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxGridText bounds the text of a grid: enough for every single id of one axis.
+const maxGridText = 1 << 20
+
+// ParseGrid reads the text of a grid. It is either a list, separated by commas,
+// of presets ("traversal", "search", "smoke") and task ids; or an expression of
+// conditions, separated by semicolons, in which each key is optional and
+// stands for everything when it is missing:
+//
+//	axis=search,traversal; size=5..50; code=math; task=add-parameter; instances=5
+//
+// Keys are axis, size, code, task (or refactoring) and instances. Values are
+// lists; a size may be a range between two sizes; instances is the number of
+// first instances or a range like 3..7. Blanks are free. A wrong text gives a
+// *GridError.
+func ParseGrid(text string) (Grid, error) {
+	if len(text) > maxGridText {
+		return Grid{}, &GridError{Malformed: true, Key: "grid", Value: shorten(text),
+			Hint: "the text is longer than 1 MiB"}
+	}
+	if strings.Contains(text, "=") {
+		return parseExpression(text)
+	}
+	return parseList(text)
+}
+
+func parseList(text string) (Grid, error) {
+	sel, single, named := selection{}, selection{}, map[string]bool{}
+	for _, word := range strings.Split(text, ",") {
+		word = strings.TrimSpace(word)
+		if strings.Contains(word, "/") {
+			c, k, err := ParseID(ID(word))
+			if err != nil {
+				return Grid{}, err
+			}
+			single.add(c, k)
+			continue
+		}
+		i := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == word })
+		if i < 0 {
+			return Grid{}, unknownPreset(word)
+		}
+		if !named[word] {
+			named[word] = true
+			sel.addGrid(Presets()[i].Grid)
+		}
+	}
+	extra := single.without(sel).grid("")
+	sel.addGrid(extra)
+	names := slices.DeleteFunc(presetNames(), func(n string) bool { return !named[n] })
+	return sel.grid(strings.Join(append(names, texts(extra.IDs())...), ",")), nil
+}
+
+func unknownPreset(word string) error {
+	e := unknown("preset", word, presetNames())
+	e.Key = "grid"
+	if !e.Later {
+		e.Hint = "or an expression like 'axis=search; size=5..50', or a task id"
+	}
+	return e
+}
+
+// expression holds the chosen words of each key, in grid order.
+type expression struct {
+	axes        []Axis
+	sizes       []int
+	codes       []CodeType
+	tasks       []Refactoring
+	first, last int // instances
+}
+
+func parseExpression(text string) (Grid, error) {
+	x := expression{axes: Axes(), sizes: Sizes(), codes: CodeTypes(), tasks: Refactorings(),
+		first: 1, last: InstancesPerCell}
+	seen := map[string]bool{}
+	for _, condition := range strings.Split(text, ";") {
+		if strings.TrimSpace(condition) == "" {
+			continue
+		}
+		key, value, found := strings.Cut(condition, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if key == "refactoring" {
+			key = "task"
+		}
+		if !found {
+			return Grid{}, &GridError{Malformed: true, Key: "condition", Value: shorten(key),
+				Hint: "a condition is key=values"}
+		}
+		if seen[key] {
+			return Grid{}, &GridError{Malformed: true, Key: "condition", Value: shorten(strings.TrimSpace(condition)),
+				Hint: "give each key once"}
+		}
+		seen[key] = true
+		if err := x.set(key, value); err != nil {
+			return Grid{}, err
+		}
+	}
+	return x.grid(), nil
+}
+
+func (x *expression) set(key, value string) (err error) {
+	switch key {
+	case "axis":
+		x.axes, err = parseWords(key, value, Axes())
+	case "size":
+		x.sizes, err = parseSizes(value)
+	case "code":
+		x.codes, err = parseWords(key, value, CodeTypes())
+	case "task":
+		x.tasks, err = parseWords(key, value, Refactorings())
+	case "instances":
+		x.first, x.last, err = parseInstances(value)
+	default:
+		e := unknown("key", key, []string{"axis", "size", "code", "task", "instances"})
+		e.Later = false
+		err = e
+	}
+	return err
+}
+
+// parseWords reads a list of words and returns them in the order of have.
+func parseWords[T ~string](key, value string, have []T) ([]T, error) {
+	chosen := map[T]bool{}
+	for _, w := range strings.Split(value, ",") {
+		w = strings.TrimSpace(w)
+		if err := checkWord(key, w, have); err != nil {
+			return nil, err
+		}
+		chosen[T(w)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(have), func(w T) bool { return !chosen[w] }), nil
+}
+
+// parseSizes reads a list of sizes and of ranges between two sizes.
+func parseSizes(value string) ([]int, error) {
+	chosen := map[int]bool{}
+	for _, part := range strings.Split(value, ",") {
+		first, last, isRange := strings.Cut(part, "..")
+		if !isRange {
+			last = first
+		}
+		lo, err := parseSize(first)
+		if err != nil {
+			return nil, err
+		}
+		hi, err := parseSize(last)
+		if err != nil {
+			return nil, err
+		}
+		if lo > hi {
+			return nil, &GridError{Malformed: true, Key: "size range", Value: shorten(part),
+				Hint: "the smaller size comes first"}
+		}
+		for _, n := range Sizes() {
+			chosen[n] = chosen[n] || lo <= n && n <= hi
+		}
+	}
+	return slices.DeleteFunc(Sizes(), func(n int) bool { return !chosen[n] }), nil
+}
+
+func parseSize(s string) (int, error) {
+	s = strings.TrimSpace(s)
+	n, err := plainNumber(s)
+	if err != nil || !slices.Contains(Sizes(), n) {
+		return 0, &GridError{Key: "size", Value: shorten(s), Have: numbers(Sizes())}
+	}
+	return n, nil
+}
+
+// parseInstances reads "5" as the first five and "3..7" as the third to the
+// seventh.
+func parseInstances(value string) (first, last int, err error) {
+	from, to, isRange := strings.Cut(value, "..")
+	if !isRange {
+		from, to = "1", value
+	}
+	first, errFirst := plainNumber(strings.TrimSpace(from))
+	last, errLast := plainNumber(strings.TrimSpace(to))
+	if errFirst != nil || errLast != nil || first < 1 || last < first || last > InstancesPerCell {
+		return 0, 0, &GridError{Malformed: true, Key: "instances", Value: shorten(value),
+			Hint: fmt.Sprintf("a number from 1 to %d, or a range like 3..7", InstancesPerCell)}
+	}
+	return first, last, nil
+}
+
+func numbers(list []int) []string {
+	out := make([]string, len(list))
+	for i, n := range list {
+		out[i] = fmt.Sprint(n)
+	}
+	return out
+}
+
+func (x *expression) grid() Grid {
+	g := Grid{Cells: cellsOf(x.axes, x.sizes, x.tasks, x.codes), Name: x.name()}
+	if x.first == 1 {
+		g.Instances = x.last
+		return g
+	}
+	g.Only = make([][]int, len(g.Cells))
+	for i := range g.Only {
+		g.Only[i] = instanceRange(x.first, x.last)
+	}
+	return g
+}
+
+// name writes only the conditions that restrict something. Without any, the
+// axes are spelled out, as an empty text is no grid.
+func (x *expression) name() string {
+	var parts []string
+	if len(x.axes) < len(Axes()) {
+		parts = append(parts, "axis="+strings.Join(texts(x.axes), ","))
+	}
+	if len(x.sizes) < len(Sizes()) {
+		parts = append(parts, "size="+sizesText(x.sizes))
+	}
+	if len(x.codes) < len(CodeTypes()) {
+		parts = append(parts, "code="+strings.Join(texts(x.codes), ","))
+	}
+	if len(x.tasks) < len(Refactorings()) {
+		parts = append(parts, "task="+strings.Join(texts(x.tasks), ","))
+	}
+	if x.first > 1 {
+		parts = append(parts, fmt.Sprintf("instances=%d..%d", x.first, x.last))
+	} else if x.last < InstancesPerCell {
+		parts = append(parts, fmt.Sprintf("instances=%d", x.last))
+	}
+	if len(parts) == 0 {
+		return "axis=" + strings.Join(texts(Axes()), ",")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sizesText writes three or more sizes without a gap as a range.
+func sizesText(sizes []int) string {
+	first := slices.Index(Sizes(), sizes[0])
+	end := first + len(sizes)
+	if len(sizes) >= 3 && end <= len(Sizes()) && slices.Equal(Sizes()[first:end], sizes) {
+		return fmt.Sprintf("%d..%d", sizes[0], sizes[len(sizes)-1])
+	}
+	return strings.Join(numbers(sizes), ",")
+}

@@ -1,0 +1,65 @@
+package program
+
+import "testing"
+
+func val(function string) Call { return Call{Func: function, Args: []Expr{Atom("val")}} }
+
+func example() Program {
+	return Program{
+		Imports: []Import{{Module: "mylibrary", Name: "default"}, {Module: "numpy", As: "np"}, {Module: "sys"}},
+		Functions: []Function{{
+			Name:    "k",
+			Params:  []Param{{Name: "val", Type: "float"}, {Name: "mult", Type: "float", Default: Call{Func: "default"}}},
+			Returns: "tuple[float, str]",
+			Body: []Stmt{
+				Assign{Targets: []string{"mult"}, Type: "float", Value: Call{Func: "slow"}},
+				Assign{Targets: []string{"p_val", "p_str"}, Value: Call{Func: "p",
+					Args: []Expr{Atom("val"), Keyword{Name: "mult", Value: Atom("mult")}}}},
+				Return{Value: Tuple{Chain{Op: "*", Operands: []Expr{Atom("mult"), val("abs"), Group{Inner: Atom("x")}}},
+					Atom("p_str")}},
+			},
+		}},
+		Main: Function{Name: "main", Params: []Param{{Name: "val", Type: "float"}},
+			Body: []Stmt{Return{Value: Group{Inner: val("k")}}}},
+		Run: val("main"),
+	}
+}
+
+const exampleText = `from mylibrary import default
+import numpy as np
+import sys
+
+def k(val: float, mult: float=default()) -> tuple[float, str]:
+    mult: float = slow()
+    p_val, p_str = p(val, mult=mult)
+    return (mult * abs(val) * x, p_str)
+
+def main(val: float):
+    return k(val)
+
+if __name__ == '__main__':
+    main(val)`
+
+const exampleRaw = `from mylibrary import default
+import numpy as np
+import sys
+
+def k(val: float, mult: float=default()) -> tuple[float, str]:
+    mult: float = slow()
+    p_val, p_str = p(val, mult=mult)
+    return (mult * abs(val) * (x), p_str)
+
+def main(val: float):
+    return (k(val))
+
+if __name__ == '__main__':
+    main(val)`
+
+func TestText(t *testing.T) {
+	p := example()
+	for style, want := range map[Style]string{Normal: exampleText, Raw: exampleRaw} {
+		if got := p.Text(style); got != want {
+			t.Errorf("style %d:\n%s\nwant\n%s", style, got, want)
+		}
+	}
+}

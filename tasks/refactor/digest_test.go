@@ -1,0 +1,92 @@
+package refactor
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cabra-run/tasks"
+)
+
+type presetDigest struct {
+	Tasks      int    `json:"tasks"`
+	Set        string `json:"set"`
+	Statements string `json:"statements"`
+}
+
+// The digests at seed 42 are golden: whoever changes a task or a statement on
+// purpose writes them anew with CABRA_UPDATE_GOLDEN=1 and says so.
+func TestPresetDigests(t *testing.T) {
+	file := filepath.Join("testdata", "digests.json")
+	got := map[string]presetDigest{}
+	for _, p := range tasks.Presets() {
+		src, err := NewSource(p.Grid, Options{Seed: 42})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, statements, err := tasks.SetDigest(t.Context(), src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[p.Name] = presetDigest{src.Len(), set, statements}
+	}
+	if os.Getenv("CABRA_UPDATE_GOLDEN") == "1" {
+		writeGoldenJSON(t, file, got)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]presetDigest
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != len(got) {
+		t.Errorf("%d golden digests for %d presets", len(want), len(got))
+	}
+	for name, d := range got {
+		if d != want[name] {
+			t.Errorf("%s: got %+v, want %+v", name, d, want[name])
+		}
+	}
+}
+
+func writeGoldenJSON(t *testing.T, file string, value any) {
+	t.Helper()
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A grid's tasks are those that its ids name, in their order.
+func TestSourceYieldsTheIDsOfTheGrid(t *testing.T) {
+	g, err := tasks.ParseGrid("axis=search; size=5,10; code=string; instances=2..3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := NewSource(g, Options{Seed: 42})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, ids := 0, g.IDs()
+	for task, err := range src.Tasks(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i >= len(ids) || task.ID != ids[i] {
+			t.Fatalf("task %d is %s", i, task.ID)
+		}
+		if want := ownText(t, task.Cell.Refactoring, task.Cell.Code); task.Statement != want {
+			t.Errorf("%s has another statement", task.ID)
+		}
+		i++
+	}
+	if i != len(ids) || src.Len() != len(ids) {
+		t.Errorf("%d tasks, Len %d, want %d", i, src.Len(), len(ids))
+	}
+}

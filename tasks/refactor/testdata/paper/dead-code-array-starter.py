@@ -1,0 +1,56 @@
+import numpy as np
+import sys
+
+def n(val: np.ndarray) -> np.ndarray:
+    return np.abs(val)
+
+def d(val: np.ndarray) -> np.ndarray:
+    g_val = g(val)
+    r_val = r(val)
+    return np.add(g_val, r_val)
+
+def b(val: np.ndarray) -> np.ndarray:
+    g_val = g(val)
+    return np.abs(g_val)
+
+def q(val: np.ndarray) -> np.ndarray:
+    b_val = b(val)
+    f_val = f(val)
+    a_val = a(val)
+    j_val = j(val)
+    return np.subtract(np.multiply(np.minimum(b_val, f_val), a_val), j_val)
+
+def s(val: np.ndarray) -> np.ndarray:
+    q_val = q(val)
+    return np.sign(q_val)
+
+def g(val: np.ndarray) -> np.ndarray:
+    l_val = l(val)
+    i_val = i(val)
+    return np.maximum(l_val, i_val)
+
+def i(val: np.ndarray) -> np.ndarray:
+    return np.cumprod(val)
+
+def a(val: np.ndarray) -> np.ndarray:
+    return np.flip(val)
+
+def j(val: np.ndarray) -> np.ndarray:
+    return np.sin(val)
+
+def f(val: np.ndarray) -> np.ndarray:
+    return np.abs(val)
+
+def l(val: np.ndarray) -> np.ndarray:
+    return np.cos(val)
+
+def r(val: np.ndarray) -> np.ndarray:
+    n_val = n(val)
+    i_val = i(val)
+    return np.minimum(n_val, i_val)
+
+def main(val: np.ndarray):
+    return (d(val))
+
+if __name__ == '__main__':
+    main(np.array(eval(sys.argv[1])))
