@@ -19,10 +19,12 @@ import (
 // registryMemory is how long other processes believe that no registry answers.
 const registryMemory = time.Hour
 
+const fromImage = "image" // the origin of a system whose base was named
+
 // origin is where a system comes from.
 type origin struct {
-	kind  string // BasePull, BaseBootstrap or "image"
-	image string // the given image's name, for "image"
+	kind  string // BasePull, BaseBootstrap or fromImage
+	image string // the given image's name, for fromImage
 	id    string // its ID
 }
 
@@ -62,7 +64,7 @@ func (b *Builder) origins(ctx context.Context, name string, mayPull bool) ([]ori
 				return nil, err
 			}
 		}
-		return []origin{{kind: "image", image: base, id: id}}, nil
+		return []origin{{kind: fromImage, image: base, id: id}}, nil
 	}
 }
 
@@ -82,7 +84,7 @@ func (b *Builder) origin(ctx context.Context, name string) (origin, error) {
 		if err != nil {
 			return origin{}, err
 		}
-		if _, ok, err := b.inspect(ctx, "", layerTag(l)); ok || err != nil {
+		if _, ok, err := b.inspect(ctx, "", b.layerTag(l)); ok || err != nil {
 			return from, err
 		}
 	}

@@ -59,8 +59,9 @@ func (b *Builder) canBootstrap() error {
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil || !isFile(debianKeys) {
 		return &Error{
-			What: "no base image can be pulled, and debootstrap with Debian's keys is not installed",
+			What: "no base image can be pulled, and none can be bootstrapped",
 			Hint: "apt-get install debootstrap debian-archive-keyring",
+			Err:  ErrNoDebootstrap,
 		}
 	}
 	if b.arch != runtime.GOARCH {

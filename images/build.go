@@ -21,6 +21,7 @@ import (
 const (
 	workDir      = "/tmp/cabra-build" // in the build container; flatten drops it
 	maxInstalled = 1 << 20            // bytes of a package list
+	networkVar   = "CABRA_BUILD_NETWORK"
 	defaultPath  = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
@@ -43,7 +44,7 @@ func (b *Builder) buildSystem(ctx context.Context, s site, job systemJob) (id st
 	bench, err := newBench(ctx, s, container.Config{
 		Image: base.id, User: "0:0", WorkingDir: "/", Env: b.proxies(),
 		Entrypoint: []string{"/bin/sh"}, Cmd: []string{workDir + "/install.sh", workDir},
-	}, container.HostConfig{})
+	}, container.HostConfig{NetworkMode: container.NetworkMode(b.getenv(networkVar))})
 	if err != nil {
 		return "", err
 	}
@@ -85,12 +86,16 @@ func (b *Builder) install(ctx context.Context, bench *bench, job systemJob) ([]s
 func (b *Builder) installFiles(job systemJob) (map[string]string, error) {
 	passwd, group := accounts(job.Guests)
 	files := map[string]string{
-		"install.sh":         installScript,
-		"packages":           strings.Join(job.Packages, "\n") + "\n",
-		"passwd":             passwd,
-		"group":              group,
-		"sources.list":       sourcesList(b.mirror(), job.Release),
-		"image-sources.list": sourcesList(defaultMirror, job.Release),
+		"install.sh": installScript,
+		"packages":   strings.Join(job.Packages, "\n") + "\n",
+		"passwd":     passwd,
+		"group":      group,
+	}
+	if job.from.kind != fromImage { // which may be of another release
+		files["sources.list"] = sourcesList(b.mirror(), job.Release)
+	}
+	if job.from.kind == BaseBootstrap {
+		files["image-sources.list"] = sourcesList(defaultMirror, job.Release)
 	}
 	if b.bundle != "" {
 		pem, err := os.ReadFile(b.bundle)

@@ -59,6 +59,7 @@ type Builder struct {
 	bundle  string
 	getenv  func(string) string
 	patience
+	namespace string // of tags
 
 	mu       sync.Mutex // guards the making of what follows, which then stays
 	api      *client.Client
@@ -83,7 +84,7 @@ func newBuilder(o Options, getenv func(string) string) (*Builder, error) {
 	}
 	b := &Builder{
 		opts: o, recipes: recipes, getenv: getenv, patience: patience{10 * time.Second, 2 * time.Minute},
-		pulling: make(chan struct{}, 1), registries: map[string]error{},
+		namespace: defaultNamespace, pulling: make(chan struct{}, 1), registries: map[string]error{},
 	}
 	if b.state, err = stateDir(o.StateDir); err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func (b *Builder) Ensure(ctx context.Context, name string) (Image, error) {
 			return Image{}, explain("building image "+name, err, "")
 		}
 	}
-	tag := tagOf(name, chain)
+	tag := b.tagOf(name, chain)
 	if err := b.api.ImageTag(ctx, id, tag); err != nil {
 		return Image{}, explain("tagging "+tag, err, "")
 	}
@@ -178,7 +179,7 @@ func (b *Builder) Lookup(ctx context.Context, name string) (Image, bool, error) 
 		if err != nil {
 			return Image{}, false, err
 		}
-		if img, ok, err := b.inspect(ctx, name, tagOf(name, chain)); ok || err != nil {
+		if img, ok, err := b.inspect(ctx, name, b.tagOf(name, chain)); ok || err != nil {
 			return img, ok, err
 		}
 	}
@@ -250,7 +251,7 @@ func (b *Builder) ensureLayer(ctx context.Context, l layer, parent string) (id s
 		return "", err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	tag := layerTag(l)
+	tag := b.layerTag(l)
 	if img, ok, err := b.inspect(ctx, "", tag); ok || err != nil {
 		return img.ID, err
 	}
@@ -278,7 +279,7 @@ func (b *Builder) finish(ctx context.Context, s site, l layer, id string) error 
 			return err
 		}
 	}
-	tag := layerTag(l)
+	tag := b.layerTag(l)
 	if _, taken, err := b.inspect(ctx, "", tag); err != nil {
 		return err
 	} else if taken {

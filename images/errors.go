@@ -30,6 +30,10 @@ func (e *Error) Error() string {
 	return e.What + ": " + oneLine(e.Err.Error())
 }
 
+// ErrNoDebootstrap says that the program which bootstraps a base, or Debian's
+// keys, which it needs, are missing on this host.
+var ErrNoDebootstrap = errors.New("debootstrap with Debian's keys is not installed")
+
 func (e *Error) Unwrap() error { return e.Err }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -59,7 +63,8 @@ func hintFor(err error, log string) string {
 		strings.Contains(text, "No space left on device"):
 		return "free some disk space: `cabra-run images prune` removes what is out of date"
 	case url != nil:
-		return fmt.Sprintf("%s cannot be fetched: check the network, or set %s to a mirror", url[1], mirrorVar)
+		return fmt.Sprintf("%s cannot be fetched: check the network, set %s to a mirror, or %s=host",
+			url[1], mirrorVar, networkVar)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it took too long: check network and disk, then try again"
 	case log != "":

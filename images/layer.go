@@ -18,10 +18,10 @@ const (
 	labelHow      = "cabra.how"      // for people
 )
 
-// Repositories of our tags.
+// Our tags are in repositories NAMESPACE/IMAGE and NAMESPACE/layer.
 const (
-	repository      = "cabra-run/"
-	layerRepository = repository + "layer"
+	defaultNamespace = "cabra-run"
+	layerName        = "layer"
 )
 
 // layer is one step of making an image.
@@ -72,10 +72,10 @@ func digestOf(parts ...string) string {
 
 func short(digest string) string { return digest[:12] }
 
-func layerTag(l layer) string { return layerRepository + ":" + short(l.digest) }
+func (b *Builder) layerTag(l layer) string { return b.tagOf(layerName, []layer{l}) }
 
-func tagOf(name string, chain []layer) string {
-	return repository + name + ":" + short(chain[len(chain)-1].digest)
+func (b *Builder) tagOf(name string, chain []layer) string {
+	return b.namespace + "/" + name + ":" + short(chain[len(chain)-1].digest)
 }
 
 // systemVersion changes when the same recipe gives another system.
@@ -99,10 +99,22 @@ func (b *Builder) systemLayer(sys System, from origin) (layer, error) {
 		seconds: sys.Seconds,
 		checks:  sys.Checks,
 	}
+	if from.kind == fromImage {
+		l.checks = anyVersion(sys.Checks) // its owner decides on the versions
+	}
 	l.build = func(ctx context.Context, s site, _ string) (string, error) {
 		return b.buildSystem(ctx, s, systemJob{System: sys, layer: l, from: from, keptCA: kept})
 	}
 	return l, nil
+}
+
+// anyVersion returns checks that only want the commands to work.
+func anyVersion(checks []Check) []Check {
+	var loose []Check
+	for _, c := range checks {
+		loose = append(loose, Check{Run: c.Run})
+	}
+	return loose
 }
 
 // keepsCA: only agents' systems have certificates at all.

@@ -29,8 +29,8 @@ func (b *Builder) List(ctx context.Context) ([]Image, error) {
 	}
 	var list []Image
 	for _, tag := range tags {
-		name, _, _ := strings.Cut(strings.TrimPrefix(tag, repository), ":")
-		if strings.HasPrefix(tag, layerRepository+":") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(tag, b.namespace+"/"), ":")
+		if name == layerName {
 			continue
 		}
 		img, ok, err := b.inspect(ctx, name, tag)
@@ -53,14 +53,14 @@ func (b *Builder) tags(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	list, err := b.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(
-		filters.Arg("reference", repository+"*"), filters.Arg("label", labelRecipe))})
+		filters.Arg("reference", b.namespace+"/*"), filters.Arg("label", labelRecipe))})
 	if err != nil {
 		return nil, explain("listing images", err, "")
 	}
 	var tags []string
 	for _, i := range list {
 		for _, tag := range i.RepoTags {
-			if strings.HasPrefix(tag, repository) {
+			if strings.HasPrefix(tag, b.namespace+"/") {
 				tags = append(tags, tag)
 			}
 		}
@@ -85,9 +85,9 @@ func (b *Builder) currentTags(ctx context.Context) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			tags = append(tags, tagOf(name, chain))
+			tags = append(tags, b.tagOf(name, chain))
 			for _, l := range chain {
-				tags = append(tags, layerTag(l))
+				tags = append(tags, b.layerTag(l))
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func runWriter(dir string) error {
 		return err
 	}
 	for _, ref := range rec.ToScore {
-		if err := judge(ctx, s, ref.TrialKey, ref.Number); err != nil {
+		if err := judge(ctx, s, os.Stdout, ref.TrialKey, ref.Number); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func runWriter(dir string) error {
 			return err
 		}
 		if r.State == results.StatePending {
-			if err := work(ctx, s, r.Key); err != nil {
+			if err := work(ctx, s, os.Stdout, r.Key); err != nil {
 				return err
 			}
 		}
@@ -52,7 +52,7 @@ func runWriter(dir string) error {
 	return s.Close()
 }
 
-func work(ctx context.Context, s *results.Store, key string) error {
+func work(ctx context.Context, s *results.Store, say io.Writer, key string) error {
 	a, err := s.StartAttempt(ctx, key)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func work(ctx context.Context, s *results.Store, key string) error {
 		if err := s.AddExchange(ctx, key, a.Number, e); err != nil {
 			return err
 		}
-		fmt.Println("x", key, a.Number, seq)
+		fmt.Fprintln(say, "x", key, a.Number, seq)
 	}
 	if err := art.Root().Mkdir(results.FilesDir, 0o755); err != nil {
 		return err
@@ -80,18 +80,18 @@ func work(ctx context.Context, s *results.Store, key string) error {
 	if err := art.Commit(ctx, a); err != nil {
 		return err
 	}
-	fmt.Println("c", key, a.Number)
+	fmt.Fprintln(say, "c", key, a.Number)
 	if err := s.Collected(ctx, a); err != nil {
 		return err
 	}
-	fmt.Println("r", key, a.Number)
-	return judge(ctx, s, key, a.Number)
+	fmt.Fprintln(say, "r", key, a.Number)
+	return judge(ctx, s, say, key, a.Number)
 }
 
-func judge(ctx context.Context, s *results.Store, key string, n int) error {
+func judge(ctx context.Context, s *results.Store, say io.Writer, key string, n int) error {
 	err := s.SetVerdict(ctx, key, n, results.Verdict{Scorer: "strict", Version: "s1", Solved: n == 1})
 	if err == nil {
-		fmt.Println("v", key, n)
+		fmt.Fprintln(say, "v", key, n)
 	}
 	return err
 }
@@ -139,6 +139,7 @@ func TestKilledWriter(t *testing.T) {
 	var adopted, closed, toScore, temp int
 	for i := range crashes {
 		killWriter(t, s.Dir(), 1+rng.IntN(18), heard)
+		readDead(t, s.Dir())
 		s := reopen(t, s.Dir())
 		rec, err := s.Recover(context.Background())
 		if err != nil {
@@ -191,6 +192,19 @@ func killWriter(t *testing.T, dir string, lines int, heard *promises) {
 		}
 	}
 	cmd.Wait()
+}
+
+// readDead reads a run whose writer is dead, before anybody has put it in order.
+func readDead(t *testing.T, dir string) {
+	t.Helper()
+	s, err := results.Open(dir, results.ReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n := len(all(t, s)); n != crashTrials {
+		t.Errorf("a reader sees %d trials of %d", n, crashTrials)
+	}
 }
 
 func checkPromises(t *testing.T, s *results.Store, heard *promises) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -241,4 +242,61 @@ func TestOpenRefusesDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTornLog cuts the log of a dead writer at many places. However much of
+// it is lost, the folders bring the attempts back.
+func TestTornLog(t *testing.T) {
+	ctx := context.Background()
+	trials := testTrials(3)
+	s := newStore(t, trials)
+	if err := s.Checkpoint(ctx); err != nil { // the plan is safe
+		t.Fatal(err)
+	}
+	for _, trial := range trials {
+		if err := work(ctx, s, io.Discard, trial.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := os.Stat(filepath.Join(s.Dir(), "run.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cuts = 40
+	scored := map[int]int{} // how many verdicts survived, and how often
+	for i := range cuts {
+		dir := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(dir, os.DirFS(s.Dir())); err != nil {
+			t.Fatal(err)
+		}
+		remove(t, dir, "run.db-shm")
+		if err := os.Truncate(filepath.Join(dir, "run.db-wal"), log.Size()*int64(i)/cuts); err != nil {
+			t.Fatal(err)
+		}
+		scored[recoverTorn(t, dir)]++
+	}
+	if len(scored) != 4 || s.Close() != nil {
+		t.Errorf("the cuts left 0 to 3 verdicts this often: %v", scored)
+	}
+}
+
+func recoverTorn(t *testing.T, dir string) (verdicts int) {
+	t.Helper()
+	s := reopen(t, dir)
+	defer s.Close()
+	rec, err := s.Recover(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSound(t, s)
+	for _, r := range all(t, s) {
+		if len(r.Attempts) != 1 || r.Attempts[0].Outcome != results.Answered || !r.Attempts[0].HasArtefacts {
+			t.Errorf("trial %s came back as %+v", r.TaskID, r.Attempts)
+		}
+		verdicts += len(r.Verdicts)
+	}
+	if verdicts+len(rec.ToScore) != 3 {
+		t.Errorf("%d verdicts and %d to score", verdicts, len(rec.ToScore))
+	}
+	return verdicts
 }

@@ -183,7 +183,7 @@ func (s *Store) connect(writer bool) (err error) {
 	if s.read, err = sql.Open("sqlite", dataSource(path, mode)); err != nil {
 		return err
 	}
-	s.read.SetMaxOpenConns(4)
+	s.read.SetMaxIdleConns(4) // and as many open as there are readers: one waiting for another could be itself
 	return s.read.Ping()
 }
 
@@ -240,7 +240,10 @@ func (s *Store) LockPath() string { return filepath.Join(s.dir, flockOn) }
 func (s *Store) Close() error {
 	var err error
 	if s.write != nil && s.failure() == nil {
-		err = s.Checkpoint(context.Background())
+		// A reader in the middle of a long report keeps the log from being
+		// emptied; that is no reason to wait for it.
+		_, err = s.write.Exec("PRAGMA busy_timeout = 200")
+		err = errors.Join(err, s.Checkpoint(context.Background()))
 	}
 	return errors.Join(err, storageError("closing the store", s.dir, s.release()))
 }

@@ -3,6 +3,8 @@ package results_test
 import (
 	"context"
 	"errors"
+	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"cabra-run/results"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A whole trial: every step in the order of writing, read back after closing.
@@ -110,6 +114,11 @@ func TestReaderBesideWriter(t *testing.T) {
 	}
 	defer r.Close()
 	n := 0
+	slow, stop := iter.Pull2(r.Results(ctx)) // a reader that is still reading when the writer closes
+	defer stop()
+	if _, err, ok := slow(); err != nil || !ok {
+		t.Fatal(err)
+	}
 	for res, err := range r.Results(ctx) { // writing while a reader is in the middle
 		if err != nil {
 			t.Fatal(err)
@@ -139,6 +148,37 @@ func TestReaderBesideWriter(t *testing.T) {
 	}
 	if _, err := r.StartAttempt(ctx, trials[0].Key); err == nil {
 		t.Error("a reader could start an attempt")
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing beside a reader: %v", err)
+	}
+	for range 599 {
+		if res, err, ok := slow(); err != nil || !ok || len(res.Attempts) != 0 {
+			t.Fatalf("the slow reader sees %+v, %v", res.Attempts, err)
+		}
+	}
+}
+
+// Several goroutines take trials through every step at once, as a sweep does.
+func TestManyTrialsAtOnce(t *testing.T) {
+	trials := testTrials(60)
+	s := newStore(t, trials)
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, trial := range trials {
+		group.Go(func() error { return work(context.Background(), s, io.Discard, trial.Key) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all(t, s) {
+		if r.Word != results.Solved || *r.Usage.Input != 6 || len(r.Attempts) != 1 {
+			t.Errorf("trial %s is %q with usage %+v", r.TaskID, r.Word, r.Usage)
+		}
+	}
+	total, err := s.Spent(context.Background())
+	if err != nil || *total.Input != 360 || total.Exchanges != 180 || total.CostUSD != nil || total.Unknown.Cost != 180 {
+		t.Errorf("spent %+v, %v", total, err)
 	}
 }
 

@@ -63,10 +63,21 @@ func quick() runner.Settings {
 }
 
 func TestRealScratch(t *testing.T) {
-	s, store := realSweep(t, "solve", "traversal/add-parameter/math/n005/01", quick())
-	sum, err := s.Run(context.Background())
-	t.Logf("%+v %v", sum, err)
-	for r, err := range store.Results(context.Background()) {
-		t.Logf("%+v %v", r, err)
+	for _, tt := range []struct {
+		b    string
+		time time.Duration
+	}{{"wrong", 60}, {"untouched", 60}, {"remove", 60}, {"idle", 12}, {"endless", 15}, {"flood", 60}, {"error:500", 90}} {
+		t.Run(tt.b, func(t *testing.T) {
+			t.Parallel()
+			set := quick()
+			set.Timeout = tt.time * time.Second
+			s, store := realSweep(t, tt.b, "traversal/add-parameter/math/n005/01", set)
+			start := time.Now()
+			sum, err := s.Run(context.Background())
+			t.Logf("%+v %v %s", sum, err, time.Since(start))
+			for r := range store.Results(context.Background()) {
+				t.Logf("WORD %s: %s %s: %+v", tt.b, r.Word, r.Reason(), r.Final().Attempt)
+			}
+		})
 	}
 }

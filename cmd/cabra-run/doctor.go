@@ -132,7 +132,7 @@ func (a *app) checkImages(ctx context.Context, m machine, fix bool, base string)
 	if !errors.Is(err, images.ErrNoDebootstrap) {
 		return err
 	}
-	if err := installTool(ctx, m, a.say, "debootstrap", "debootstrap"); err != nil {
+	if err := installBootstrap(ctx, m, a.say); err != nil {
 		return err
 	}
 	return buildImages(ctx, a, b, missing)

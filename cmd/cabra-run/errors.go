@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cabra-run/images"
 	"cabra-run/runner/agent"
 	"cabra-run/sandbox"
 	"cabra-run/tasks"
@@ -51,9 +52,9 @@ type silent int
 
 func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
 
-// report prints err once and returns the exit code: one line of what happened
+// printError prints err once and returns the exit code: one line of what happened
 // and, where it is known, one of what to do.
-func report(w io.Writer, err error) int {
+func printError(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
@@ -61,12 +62,14 @@ func report(w io.Writer, err error) int {
 	if errors.As(err, &s) {
 		return int(s)
 	}
+	var build *images.Error
+	if errors.As(err, &build) && build.Log != "" {
+		fmt.Fprintln(w, strings.TrimRight(build.Log, "\n"))
+	}
 	hint, code := explain(err)
 	fmt.Fprintf(w, "cabra-run: %s\n", strings.TrimSpace(err.Error()))
-	if hint != "" {
-		for line := range strings.Lines(hint) {
-			fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
-		}
+	for line := range strings.Lines(hint) {
+		fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 	return code
 }
@@ -91,8 +94,17 @@ func explain(err error) (hint string, code int) {
 	return hintFor(err), exitError
 }
 
+// advisor is an error that knows what to do next.
+type advisor interface{ Hint() string }
+
 func hintFor(err error) string {
+	var build *images.Error
+	var adv advisor
 	switch {
+	case errors.As(err, &build) && build.Hint != "":
+		return build.Hint
+	case errors.As(err, &adv) && adv.Hint() != "":
+		return adv.Hint()
 	case sandbox.IsFault(err, sandbox.FaultUnreachable):
 		return "start an engine or let cabra-run do it: cabra-run doctor --fix"
 	case sandbox.IsFault(err, sandbox.FaultNoImage):

@@ -27,7 +27,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return report(stderr, root.ExecuteContext(context.Background()))
+	return printError(stderr, root.ExecuteContext(context.Background()))
 }
 
 // app is what every command has: where to print and the flags of all commands.

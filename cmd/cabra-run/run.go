@@ -89,7 +89,7 @@ func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (
 			OpenFiles: s.Limits.OpenFiles, TmpBytes: s.Limits.TmpBytes, HomeBytes: s.Limits.HomeBytes,
 			ShmBytes: s.Limits.ShmBytes, WorkspaceBytes: s.Limits.WorkspaceBytes, OutputBytes: s.OutputBytes},
 		TimeoutSeconds: s.Timeout.Seconds(), StallSeconds: s.Stall.Seconds(), Retry: s.Retry,
-		Scorer: results.Scorer{Version: score.Version, Verdicts: []string{"strict"}},
+		Scorer: results.Scorer{Version: score.StrictVersion, Verdicts: []string{"strict"}},
 		Jobs:   s.Jobs, Host: hostFacts(),
 	}, nil
 }

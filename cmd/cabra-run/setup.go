@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -70,20 +71,19 @@ func startEngine(ctx context.Context, m machine, say func(string), ping func(con
 	return nil
 }
 
-// installTool installs one Debian package where a program is missing.
-func installTool(ctx context.Context, m machine, say func(string), program, pkg string) error {
-	if m.Has(program) {
-		return nil
-	}
+// installBootstrap installs what a base image is bootstrapped with.
+func installBootstrap(ctx context.Context, m machine, say func(string)) error {
+	packages := []string{"debootstrap", "debian-archive-keyring"}
 	if !m.Root() || !m.Debian() {
-		return hinted(fmt.Errorf("%s is missing", program), "type: sudo apt-get install -y "+pkg)
+		return hinted(fmt.Errorf("no base image can be pulled, and debootstrap is missing"),
+			"as root: apt-get install -y "+strings.Join(packages, " ")+" && cabra-run images build")
 	}
-	say(fmt.Sprintf("%s is missing: installing it (apt-get install %s)", program, pkg))
-	return aptInstall(ctx, m, pkg)
+	say("no base image can be pulled: installing what bootstraps one (apt-get install " + strings.Join(packages, " ") + ")")
+	return aptInstall(ctx, m, packages...)
 }
 
-func aptInstall(ctx context.Context, m machine, pkg string) error {
-	install := []string{"install", "-y", "--no-install-recommends", pkg}
+func aptInstall(ctx context.Context, m machine, packages ...string) error {
+	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
 	// The package lists of a new machine are often missing or old; asking for
 	// new ones first costs seconds and saves a second failure.
 	if err := m.Run(ctx, "apt-get", "update"); err != nil {

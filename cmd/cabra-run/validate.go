@@ -44,11 +44,11 @@ func validateTasks(ctx context.Context, a *app, o *taskOptions, jobs int) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, k.close(context.WithoutCancel(ctx))) }()
-	started, last := time.Now(), time.Now()
-	rep, err := score.Validate(ctx, src, k.scorer, jobs, func(done int) {
+	last := time.Now()
+	rep, err := score.Validate(ctx, src, k.scorer, jobs, func(done, total int) {
 		if time.Since(last) > 5*time.Second {
 			last = time.Now()
-			a.say(fmt.Sprintf("%d of %d tasks", done, src.Len()))
+			a.say(fmt.Sprintf("%d of %d tasks", done, total))
 		}
 	})
 	if err != nil {
@@ -60,8 +60,12 @@ func validateTasks(ctx context.Context, a *app, o *taskOptions, jobs int) (err e
 	for _, v := range rep.Violations {
 		fmt.Fprintln(a.stdout, v)
 	}
-	fmt.Fprintf(a.stdout, "%d tasks in %s: %d references scored 1, %d starters scored 0, %d violations\n",
-		rep.Tasks, time.Since(started).Round(time.Second), rep.References, rep.Starters, len(rep.Violations))
+	bad := map[string]int{}
+	for _, v := range rep.Violations {
+		bad[v.Part]++
+	}
+	fmt.Fprintf(a.stdout, "%d tasks in %s: %d of %d references score 1, %d of %d starters score 0, %d defective tasks\n",
+		rep.Tasks, rep.Elapsed.Round(time.Second), rep.Tasks-bad["reference"], rep.Tasks, rep.Tasks-bad["starter"], rep.Tasks, bad["task"])
 	if len(rep.Violations) > 0 {
 		return silent(exitError)
 	}

@@ -17,24 +17,30 @@ END
 printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
 chmod 0755 /usr/sbin/policy-rc.d
 
-apt() {
-	apt-get -q -y \
-		-o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-		-o APT::Install-Recommends=false -o APT::Install-Suggests=false \
-		-o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=30 \
-		-o Acquire::https::Timeout=30 -o APT::Sandbox::User=root "$@"
-}
+export APT_CONFIG="$work/apt.conf"
+cat >"$APT_CONFIG" <<'END'
+APT::Install-Recommends "false";
+APT::Install-Suggests "false";
+APT::Sandbox::User "root";
+APT::Update::Error-Mode "any";
+Acquire::Languages "none";
+Acquire::Retries "2";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+END
 if [ -f "$work/ca.crt" ]; then
-	printf 'Acquire::https::CaInfo "%s";\n' "$work/ca.crt" >"$work/apt.conf"
-	export APT_CONFIG="$work/apt.conf"
+	echo "Acquire::https::CaInfo \"$work/ca.crt\";" >>"$APT_CONFIG"
 fi
-apt update
+if [ -f "$work/sources.list" ]; then # else the base's own sources are used
+	echo "Dir::Etc::SourceList \"$work/sources.list\"; Dir::Etc::SourceParts \"/dev/null\";" >>"$APT_CONFIG"
+fi
+apt-get -q -y update
 # shellcheck disable=SC2046
-apt install $(cat "$work/packages")
+apt-get -q -y install $(cat "$work/packages")
 rm -f /etc/dpkg/dpkg.cfg.d/cabra-build /usr/sbin/policy-rc.d
 
 # Bootstrapped systems name the mirror that they came from; the image names Debian's.
-if [ ! -f /etc/apt/sources.list.d/debian.sources ]; then
+if [ -f "$work/image-sources.list" ]; then
 	cp "$work/image-sources.list" /etc/apt/sources.list
 fi
 for file in passwd group; do

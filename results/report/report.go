@@ -27,6 +27,8 @@ type Results = iter.Seq2[results.TrialResult, error]
 type Options struct {
 	// Partial asks for accuracies although trials are missing.
 	Partial bool
+	// Drift is what changed while the run was continued, from the store.
+	Drift []results.Drift
 }
 
 // Report is what a run says so far.
@@ -37,6 +39,8 @@ type Report struct {
 	Complete bool   `json:"complete"`
 	Withheld bool   `json:"accuracy_withheld"`
 	Trials   Counts `json:"trials"`
+
+	Drift []results.Drift `json:"drift,omitempty"`
 
 	Overall       Group   `json:"overall"`
 	ByAxisSize    []Group `json:"by_axis_and_size"`
@@ -135,7 +139,7 @@ func Build(all Results, lock results.Lock, opts Options) (*Report, error) {
 		b.add(&t)
 	}
 	r := b.report(opts)
-	r.Header = header(lock)
+	r.Header, r.Drift = header(lock), opts.Drift
 	return r, nil
 }
 

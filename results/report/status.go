@@ -127,7 +127,7 @@ func StatusText(w io.Writer, s *Status) error {
 	writeOutcomes(out, &Report{Outcomes: s.Outcomes})
 	if len(s.Running) > 0 {
 		fmt.Fprintf(out, "\nRunning\n")
-		t := table{left: 1, header: []string{"task", "attempt", "for", "requests"}}
+		t := table{align: "l", header: []string{"task", "attempt", "for", "requests"}}
 		for _, r := range s.Running {
 			t.add(string(r.TaskID), count(r.Attempt), seconds(r.Seconds), count(r.Exchanges))
 		}

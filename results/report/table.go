@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// table is text in columns. A column is as wide as its widest cell; columns
-// named in left are left-aligned, the others right-aligned.
+// table is text in columns, each as wide as its widest cell.
 type table struct {
-	left   int // the first so many columns are left-aligned
+	align  string // a letter for each column: l or r; a missing one is r
 	header []string
 	rows   [][]string
 }
@@ -43,7 +42,7 @@ func (t *table) writeRow(w *bufio.Writer, row []string, widths []int) {
 			line.WriteString("  ")
 		}
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if i < t.left {
+		if i < len(t.align) && t.align[i] == 'l' {
 			line.WriteString(cell + pad)
 		} else {
 			line.WriteString(pad + cell)

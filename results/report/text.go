@@ -78,6 +78,9 @@ func writeHeader(w *bufio.Writer, r *Report) {
 			count(c.Unscored))
 	}
 	fmt.Fprintln(w)
+	for _, d := range r.Drift {
+		fmt.Fprintf(w, "CONTINUED UNDER OTHER CONDITIONS since %s: %s\n", stamp(d.At), oneLine(d.Difference.String()))
+	}
 	switch {
 	case r.Withheld:
 		fmt.Fprintln(w, "UNFINISHED: accuracies are withheld; finish it with resume, or ask for them with --partial")
@@ -88,7 +91,7 @@ func writeHeader(w *bufio.Writer, r *Report) {
 
 func writeAccuracy(w *bufio.Writer, title string, names []string, list []Group, label func(Group) []string) {
 	fmt.Fprintf(w, "\n%s\n", title)
-	t := table{left: 1, header: append(names, "trials", "solved", "accuracy", "s.e.", "agent", "solved", "accuracy", "s.e.")}
+	t := table{align: "l", header: append(names, "trials", "solved", "accuracy", "s.e.", "agent", "solved", "accuracy", "s.e.")}
 	for _, g := range list {
 		row := append(label(g), count(g.All.N), count(g.All.Solved), fraction(g.All.Accuracy), fraction(g.All.SE),
 			count(g.Agent.N), count(g.Agent.Solved), fraction(g.Agent.Accuracy), fraction(g.Agent.SE))
@@ -99,7 +102,7 @@ func writeAccuracy(w *bufio.Writer, title string, names []string, list []Group, 
 
 func writeOutcomes(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\nOutcomes\n")
-	t := table{left: 1, header: []string{"outcome", "trials", "share", ""}}
+	t := table{align: "lrrl", header: []string{"outcome", "trials", "share", ""}}
 	for _, oc := range r.Outcomes {
 		t.add(oc.Word, count(oc.Trials), fmt.Sprintf("%.1f %%", 100*oc.Share), outcomeNote(oc, r.Limits))
 	}
@@ -124,7 +127,7 @@ func outcomeNote(oc OutcomeCount, limits []LimitCount) string {
 
 func writeEffort(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\nTime, tokens and cost of the trials done, all attempts together\n")
-	t := table{left: 1, header: []string{"", "median", "mean", "total"}}
+	t := table{align: "l", header: []string{"", "median", "mean", "total"}}
 	e := r.Overall.Effort
 	t.add("wall time", optSeconds(e.Wall.Median), optSeconds(e.Wall.Mean), seconds(e.Wall.Sum))
 	for _, f := range []struct {
@@ -132,17 +135,17 @@ func writeEffort(w *bufio.Writer, r *Report) {
 		figure Figure
 	}{{"input tokens", e.Input}, {"  of them cached", e.Cached}, {"output tokens", e.Output},
 		{"  of them reasoning", e.Reason}} {
-		t.add(f.name, "", bounded(f.figure, f.figure.Mean, tokens), bounded(f.figure, f.figure.Sum, tokens))
+		t.add(f.name, "", f.figure.mean(tokens), f.figure.sum(tokens))
 	}
-	t.add("cost", "", bounded(e.Cost, e.Cost.Mean, dollars), bounded(e.Cost, e.Cost.Sum, dollars))
+	t.add("cost", "", e.Cost.mean(dollars), e.Cost.sum(dollars))
 	mean := ""
 	if e.Trials > 0 {
 		mean = fmt.Sprintf("%.2f", float64(e.Attempts)/float64(e.Trials))
 	}
 	t.add("attempts", "", mean, count(e.Attempts))
 	t.write(w)
-	if e.Input.Partly+e.Output.Partly+e.Cost.Partly > 0 {
-		fmt.Fprintln(w, "≥: some answers were cut or do not tell; the sum is over those that do")
+	if e.Input.gaps()+e.Cached.gaps()+e.Output.gaps()+e.Cost.gaps() > 0 {
+		fmt.Fprintln(w, "≥: some answers were cut or do not tell; figures are over those that do")
 	}
 	if len(r.ByAxisSize) > 1 {
 		writeEffortBySize(w, r)
@@ -151,7 +154,7 @@ func writeEffort(w *bufio.Writer, r *Report) {
 
 func writeEffortBySize(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\nPer trial, by axis and size (means; wall time also as median)\n")
-	t := table{left: 1, header: []string{"axis", "size", "attempts", "wall", "median", "input", "cached", "output", "cost"}}
+	t := table{align: "l", header: []string{"axis", "size", "attempts", "wall", "median", "input", "cached", "output", "cost"}}
 	for _, g := range r.ByAxisSize {
 		e := g.Effort
 		attempts := "–"
@@ -159,8 +162,7 @@ func writeEffortBySize(w *bufio.Writer, r *Report) {
 			attempts = fmt.Sprintf("%.2f", float64(e.Attempts)/float64(e.Trials))
 		}
 		t.add(axisLabel(g), sizeLabel(g), attempts, optSeconds(e.Wall.Mean), optSeconds(e.Wall.Median),
-			bounded(e.Input, e.Input.Mean, tokens), bounded(e.Cached, e.Cached.Mean, tokens),
-			bounded(e.Output, e.Output.Mean, tokens), bounded(e.Cost, e.Cost.Mean, dollars))
+			e.Input.mean(tokens), e.Cached.mean(tokens), e.Output.mean(tokens), e.Cost.mean(dollars))
 	}
 	t.write(w)
 }
@@ -170,7 +172,7 @@ func writeNoVerdict(w *bufio.Writer, r *Report) {
 		return
 	}
 	fmt.Fprintf(w, "\n%s trials without a verdict\n", count(len(r.NoVerdict)))
-	t := table{left: 3, header: []string{"task", "outcome", "reason"}}
+	t := table{align: "lll", header: []string{"task", "outcome", "reason"}}
 	for _, v := range r.NoVerdict[:min(len(r.NoVerdict), maxListed)] {
 		name := string(v.TaskID)
 		if v.Repetition > 1 {
@@ -184,15 +186,27 @@ func writeNoVerdict(w *bufio.Writer, r *Report) {
 	}
 }
 
-// bounded shows a figure as unknown where it is, and as a lower bound where
-// it is one.
-func bounded(f Figure, v *float64, show func(float64) string) string {
+// sum shows the total: a lower bound when anything is unknown.
+func (f Figure) sum(show func(float64) string) string { return f.bounded(f.Sum, f.gaps() > 0, show) }
+
+// mean shows the mean of the trials that tell: a lower bound when some of them
+// tell only part of it.
+func (f Figure) mean(show func(float64) string) string { return f.bounded(f.Mean, f.Partly > 0, show) }
+
+func (f Figure) gaps() int {
+	if f.Known == 0 {
+		return 0 // shown as unknown, not as a bound
+	}
+	return f.Partly + f.Unknown
+}
+
+func (f Figure) bounded(v *float64, lower bool, show func(float64) string) string {
 	switch {
 	case v == nil && f.Unknown == 0:
 		return "–"
 	case v == nil:
 		return "unknown"
-	case f.Partly > 0 || f.Unknown > 0:
+	case lower:
 		return "≥" + show(*v)
 	}
 	return show(*v)
@@ -235,7 +249,7 @@ func optSeconds(v *float64) string {
 func seconds(v float64) string {
 	s := int64(v + 0.5)
 	switch {
-	case v < 60:
+	case v < 59.95: // what does not round to a minute
 		return fmt.Sprintf("%.1fs", v)
 	case s < 3600:
 		return fmt.Sprintf("%dm%02ds", s/60, s%60)

@@ -40,7 +40,7 @@ func startWorker(ctx context.Context, engine sandbox.Engine, spec sandbox.Spec) 
 	if err != nil {
 		return nil, fmt.Errorf("creating a scorer box: %w", err)
 	}
-	w := &worker{box: box, stdio: box.Stdio(), born: time.Now()}
+	w := &worker{box: box, born: time.Now()}
 	if err := w.setUp(ctx); err != nil {
 		err = fmt.Errorf("starting a scorer box: %w", err)
 		if text := box.Stderr(); len(text) > 0 {
@@ -55,6 +55,7 @@ func (w *worker) setUp(ctx context.Context) error {
 	if err := w.box.Start(ctx); err != nil {
 		return err
 	}
+	w.stdio = w.box.Stdio()
 	body, err := json.Marshal(setupBody{Program: programText, Standins: standinsText})
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ type setupBody struct {
 }
 
 // exchange sends one frame and waits for the answer. When ctx ends first, the
-// box is killed, for nothing else ends a read.
+// box is removed, for nothing else ends a read.
 func (w *worker) exchange(ctx context.Context, header any, body []byte, limit int64) (replyHeader, []byte, error) {
 	type reply struct {
 		header replyHeader
@@ -96,8 +97,11 @@ func (w *worker) exchange(ctx context.Context, header any, body []byte, limit in
 	case r := <-done:
 		return r.header, r.body, r.err
 	case <-ctx.Done():
-		err := errors.Join(ctx.Err(), w.kill())
-		<-done
+		err := errors.Join(ctx.Err(), w.discard())
+		select {
+		case <-done:
+		case <-time.After(discardTimeout): // an engine that does not even let go
+		}
 		return replyHeader{}, nil, err
 	}
 }
@@ -142,17 +146,8 @@ func (w *worker) cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: exit code %d", errLost, exit.Code)
 }
 
-func (w *worker) kill() error {
-	ctx, cancel := context.WithTimeout(context.Background(), discardTimeout)
-	defer cancel()
-	err := w.box.Kill(ctx)
-	_ = w.stdio.Close() // ends a read even where killing failed
-	return err
-}
-
-// discard removes the box, whatever state it is in.
+// discard removes the box, whatever state it is in, and ends every read.
 func (w *worker) discard() error {
-	_ = w.stdio.Close() // the executor ends when its input does
 	ctx, cancel := context.WithTimeout(context.Background(), discardTimeout)
 	defer cancel()
 	if err := w.box.Remove(ctx); err != nil {

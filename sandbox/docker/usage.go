@@ -3,12 +3,15 @@ package docker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/docker/docker/api/types/container"
 
 	"cabra-run/sandbox"
 )
+
+var errNotRunning = errors.New("the box is not running")
 
 // maxStats bounds the engine's answer.
 const maxStats = 1 << 20
@@ -29,10 +32,16 @@ func (b *Box) Usage(ctx context.Context) (sandbox.Usage, error) {
 		u.MemoryPeakBytes = int64(stats.MemoryStats.MaxUsage)
 		u.Pids = int64(stats.PidsStats.Current)
 		state, err := b.e.api.ContainerInspect(ctx, b.id)
-		if err == nil && state.State != nil && state.State.OOMKilled {
+		if err != nil || state.State == nil {
+			return err
+		}
+		if state.State.OOMKilled {
 			u.OOMKills = 1
 		}
-		return err
+		if !state.State.Running {
+			return &sandbox.Fault{Op: op, Kind: sandbox.FaultNotRunning, Err: errNotRunning}
+		}
+		return nil
 	})
 	if err != nil {
 		return u, err

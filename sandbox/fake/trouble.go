@@ -87,10 +87,19 @@ func (e *Engine) enter(ctx context.Context, op Op, box *Box) (func(error) error,
 	}
 	return func(err error) error {
 		if err == nil {
-			err = failure
+			return failure
 		}
-		return err
+		return typed(op, err)
 	}, nil
+}
+
+// typed makes a Fault of an error of this host's files.
+func typed(op Op, err error) error {
+	var f *sandbox.Fault
+	if errors.As(err, &f) {
+		return err
+	}
+	return &sandbox.Fault{Op: string(op), Kind: sandbox.FaultEngine, Err: err}
 }
 
 func (t Trouble) fault(op Op) error {

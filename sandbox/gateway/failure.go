@@ -72,9 +72,11 @@ const (
 	maxErrorMessage = 500
 )
 
-// statusFailure makes a failure of an answer that is not 2xx.
-func statusFailure(resp *http.Response) *ProviderFailure {
+// statusFailure makes a failure of an answer that is not 2xx. Keys are hidden
+// before anything is shortened, so that no half of one is left.
+func statusFailure(resp *http.Response, mask func([]byte) []byte) *ProviderFailure {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to tell
+	body = mask(body)
 	now := time.Now()
 	f := &ProviderFailure{Status: resp.StatusCode, At: now, Message: errorMessage(body), body: body}
 	f.Kind = kindOf(resp.StatusCode, body)
@@ -130,8 +132,9 @@ func quotaSpent(body []byte) bool {
 
 // transportFailure makes a failure of a request that got no answer. Callers
 // look at the context first.
-func transportFailure(err error) *ProviderFailure {
-	f := &ProviderFailure{Kind: FailureTransport, At: time.Now(), Message: oneLine(err.Error())}
+func transportFailure(err error, mask func([]byte) []byte) *ProviderFailure {
+	text := oneLine(string(mask([]byte(err.Error()))))
+	f := &ProviderFailure{Kind: FailureTransport, At: time.Now(), Message: text}
 	var timeout net.Error
 	switch {
 	case errors.Is(err, ErrKey):

@@ -67,34 +67,33 @@ func (a *answer) discard() {
 func (s *Session) try(ctx context.Context, x *exchange) (*answer, *ProviderFailure) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, chatPath, x.req.reader())
 	if err != nil {
-		return nil, transportFailure(err)
+		return nil, s.transportFailure(err)
 	}
 	r.Header = x.header.Clone()
 	r.ContentLength = x.req.size
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(x.req.reader()), nil }
 	resp, err := s.upstream.RoundTrip(r)
 	if err != nil {
-		return nil, s.ours(transportFailure(err))
+		return nil, s.transportFailure(err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		failure := statusFailure(resp)
+		failure := statusFailure(resp, s.mask)
+		failure.Scripted = s.scripted
 		_ = resp.Body.Close()
-		x.note(resp.Header)
-		return nil, s.ours(failure)
+		s.noteHeaders(x, resp.Header)
+		return nil, failure
 	}
 	ans, err := firstBytes(resp)
 	if err != nil {
 		_ = resp.Body.Close()
-		return nil, s.ours(transportFailure(err))
+		return nil, s.transportFailure(err)
 	}
-	x.note(resp.Header)
+	s.noteHeaders(x, resp.Header)
 	return ans, nil
 }
 
-// ours hides keys in a failure before anybody sees it.
-func (s *Session) ours(f *ProviderFailure) *ProviderFailure {
-	f.Message = s.maskString(f.Message)
-	f.body = s.mask(f.body)
+func (s *Session) transportFailure(err error) *ProviderFailure {
+	f := transportFailure(err, s.mask)
 	f.Scripted = s.scripted
 	return f
 }
@@ -122,6 +121,10 @@ func (s *Session) fail(w http.ResponseWriter, x *exchange, f *ProviderFailure) {
 	x.failure = f
 	x.Status = f.agentStatus()
 	x.Error = f.Error()
+	if f.Status != 0 { // refused requests are not charged
+		zero := func() *int64 { return new(int64) }
+		x.Usage = Usage{Input: zero(), Cached: zero(), Output: zero(), Reasoning: zero()}
+	}
 	x.keep(s, f.body)
 	s.finish(x)
 	if f.Status == x.Status && looksLikeJSON(f.body) {
@@ -144,13 +147,13 @@ var (
 	}
 )
 
-// note keeps the headers that are recorded.
-func (x *exchange) note(h http.Header) {
+// noteHeaders keeps the headers that are recorded.
+func (s *Session) noteHeaders(x *exchange, h http.Header) {
 	x.headers = map[string]string{}
 	for _, names := range [][]string{answerHeaders, recordedHeaders} {
 		for _, name := range names {
 			if v := h.Get(name); v != "" {
-				x.headers[name] = oneLine(v)
+				x.headers[name] = oneLine(s.maskString(v))
 			}
 		}
 	}
@@ -252,11 +255,11 @@ func (s *Session) explain(ctx context.Context, x *exchange, m *meter, err error)
 		f.Kind = FailureServer
 		f.Message = m.failure
 	case err != nil:
-		f.Message = oneLine(err.Error())
+		f.Message = err.Error()
 	default:
 		f.Message = "the answer ended early"
 	}
-	f.Message = s.maskString(f.Message)
+	f.Message = oneLine(s.maskString(f.Message))
 	x.failure = f
 	x.Error = f.Message
 }

@@ -212,7 +212,6 @@ func (s *Session) begin(req *chatRequest, h http.Header) *exchange {
 // be sent.
 func (s *Session) finish(x *exchange) {
 	x.Ended = time.Now()
-	x.Error = s.maskString(x.Error)
 	storeErr := s.store(x.Exchange)
 	s.record(s.line(x))
 	s.buffer.Release(x.held)

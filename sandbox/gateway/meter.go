@@ -34,7 +34,7 @@ type meter struct {
 	usage    Usage
 	content  bool   // some text or tool call was seen
 	finished bool   // a finish reason or the end mark was seen
-	failure  string // an error told within the answer
+	failure  string // an error told within the answer, as it was told
 }
 
 // Write looks at a piece of the answer; it never fails.
@@ -137,7 +137,7 @@ func (m *meter) chunk(data []byte) {
 		m.finished = m.finished || choice.FinishReason != nil && *choice.FinishReason != ""
 	}
 	if text := errorText(c.Error); text != "" {
-		m.failure = oneLine(text)
+		m.failure = text
 	}
 	if u := c.Usage; u != nil {
 		m.usage = Usage{Input: tokens(u.Input), Output: tokens(u.Output)}

@@ -13,7 +13,7 @@ const maxEdits = 6
 // turn plays the next step. Steps are counted by the turns that the model has
 // had, so no state is kept between requests.
 func (p *player) turn(c *conversation) *turn {
-	if len(c.Tools) == 0 { // a title or a summary is asked for
+	if len(c.Tools) == 0 || c.wantsSummary() { // nothing is to be done, only said
 		return &turn{text: "Working on " + p.script.File + " as the task says."}
 	}
 	steps := p.steps(c)

@@ -14,7 +14,8 @@ type conversation struct {
 	Model    string `json:"model"`
 	Stream   bool   `json:"stream"`
 	Messages []struct {
-		Role string `json:"role"`
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
 	} `json:"messages"`
 	Tools []struct {
 		Function toolOffer `json:"function"`
@@ -54,6 +55,16 @@ func (c *conversation) step() int {
 		}
 	}
 	return n
+}
+
+// wantsSummary reports whether the agent asks for a summary with which to go
+// on, as agents do when their context is nearly full.
+func (c *conversation) wantsSummary() bool {
+	if c.step() == 0 {
+		return false
+	}
+	last := c.Messages[len(c.Messages)-1]
+	return last.Role == "user" && bytes.Contains(last.Content, []byte("summary of the conversation"))
 }
 
 // tool finds an offered tool by the first of the names that exists.

@@ -121,6 +121,9 @@ func (a *account) data(h frameHeader) (bool, error) {
 	}
 	s.unread += int64(h.length)
 	a.unread += int64(h.length)
+	if a.unread > a.bounds.Unread {
+		return false, broken("more than %d bytes on connections that nobody reads", a.bounds.Unread)
+	}
 	return true, nil
 }
 

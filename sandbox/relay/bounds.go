@@ -14,9 +14,10 @@ type Bounds struct {
 	Opened      int64 // connections over the whole attempt
 	Frames      int64 // frames from the box, of any kind
 	Bytes       int64 // bytes from the box, headers included
-	// Unread is how many bytes may wait in memory for a slow reader, all
-	// connections together. Beyond it the host stops reading the stream for a
-	// while; that is no error.
+	// Unread is how many bytes may wait in memory to be read, all connections
+	// together. An honest agent has a few requests under way, and they are read
+	// as they come. Holding the stream up instead could make it stand still for
+	// ever, when what our side waits for is behind what it does not read yet.
 	Unread int64
 	Hello  time.Duration // until the relay must have said that it listens
 	Stuck  time.Duration // until a write that the box does not take, or a ping that it does not answer, is its fault
@@ -27,7 +28,7 @@ type Bounds struct {
 // that were seen send some hundred MB in some thousand connections.
 func DefaultBounds() Bounds {
 	return Bounds{
-		Connections: wire.Connections, Opened: 100_000, Frames: 4_000_000, Bytes: 2 << 30, Unread: 8 << 20,
+		Connections: wire.Connections, Opened: 100_000, Frames: 4_000_000, Bytes: 2 << 30, Unread: 12 << 20,
 		Hello: 30 * time.Second, Stuck: 2 * time.Minute, Ping: 2 * time.Minute,
 	}
 }

@@ -83,8 +83,7 @@ func (c *Conn) finish() {
 	close(c.done)
 }
 
-// watch ends the connection when the box does not answer for too long. While
-// our own side reads slowly, answers wait behind its data, so this counts for nothing.
+// watch ends the connection when the box does not answer for too long.
 func (c *Conn) watch() {
 	tick := time.NewTicker(c.guard.bounds.Ping)
 	defer tick.Stop()
@@ -94,18 +93,14 @@ func (c *Conn) watch() {
 			return
 		case <-tick.C:
 		}
-		silence := time.AfterFunc(c.guard.bounds.Stuck, c.silent)
+		silence := time.AfterFunc(c.guard.bounds.Stuck, func() {
+			c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
+		})
 		_, err := c.session.Ping()
 		silence.Stop()
 		if err != nil {
 			return // the session has ended
 		}
-	}
-}
-
-func (c *Conn) silent() {
-	if !c.guard.throttled() {
-		c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
 	}
 }
 

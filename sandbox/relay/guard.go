@@ -27,7 +27,6 @@ type guard struct {
 	out   []byte // a header that waits for its body
 
 	mu      sync.Mutex
-	drained sync.Cond // unread has fallen, or the guard was closed
 	closed  bool
 	cause   error // the first reason for an end
 	account account
@@ -35,7 +34,6 @@ type guard struct {
 
 func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 	g := &guard{rw: rw, in: bufio.NewReaderSize(rw, 2*wire.FrameBytes), bounds: b}
-	g.drained.L = &g.mu
 	g.account = account{bounds: b, streams: map[uint32]*stream{}}
 	return g
 }
@@ -80,22 +78,11 @@ func (g *guard) header() (frameHeader, error) {
 	return parseHeader(raw), nil
 }
 
-// judge enters a frame into the account and, for one that carries data, waits
-// until there is room for it.
+// judge enters a frame into the account.
 func (g *guard) judge(h frameHeader) (pass bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	pass, err = g.account.enter(h)
-	if err != nil || !pass {
-		return false, err
-	}
-	for !g.closed && g.account.unread-int64(h.payload()) > g.bounds.Unread {
-		g.drained.Wait()
-	}
-	if g.closed {
-		return false, g.cause
-	}
-	return pass, nil
+	return g.account.enter(h)
 }
 
 // Write passes on what the multiplexer sends: a header, and then the body of a
@@ -144,7 +131,6 @@ func (g *guard) end(cause error) error {
 		return g.cause
 	}
 	g.closed, g.cause = true, cause
-	g.drained.Broadcast()
 	g.rw.Close()
 	return cause
 }
@@ -156,19 +142,11 @@ func (g *guard) why() error {
 	return g.cause
 }
 
-// throttled reports whether the stream stands still because our side reads slowly.
-func (g *guard) throttled() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.account.unread > g.bounds.Unread
-}
-
 // consumed notes bytes of a stream that were read by our side.
 func (g *guard) consumed(id uint32, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.account.consume(id, int64(n))
-	g.drained.Signal()
 }
 
 // left notes that our side has closed a stream and will read no more of it.
@@ -176,7 +154,6 @@ func (g *guard) left(id uint32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.account.leave(id)
-	g.drained.Signal()
 }
 
 // streamError names an end that came while reading.

@@ -84,20 +84,20 @@ func checkParts(t *rapid.T, name string, s *Sample, f Form) {
 // checkCrossEdges: who may call whom across the two parts.
 func checkCrossEdges(t *rapid.T, s *Sample) {
 	isRoot, isLeaf := nodeTest(s.Repeat.Edit.Roots()), nodeTest(s.Cache.Edit.Sinks())
-	called := s.Init.called()
+	hasCaller := s.Init.called()
 	wrapper := s.Dead.Edit.Len() - 1 // in every form
-	any := func(int) bool { return true }
+	every := func(int) bool { return true }
 	none := func(int) bool { return false }
 	only := func(v int) bool { return v == wrapper }
 	for _, c := range []struct {
-		name    string
-		form    Form
-		calls   func(edit int) bool // an edit function that may call init
-		calledB func(edit int) bool // an edit function that init may call
+		name   string
+		form   Form
+		calls  func(edit int) bool // an edit function that may call init
+		called func(edit int) bool // an edit function that init may call
 	}{
-		{"dead", s.Dead, any, none},
-		{"return", s.Return, any, none},
-		{"parameter", s.Parameter, none, any},
+		{"dead", s.Dead, every, none},
+		{"return", s.Return, every, none},
+		{"parameter", s.Parameter, none, every},
 		{"cache", s.Cache, isLeaf, only},
 		{"repeat", s.Repeat, only, isRoot},
 	} {
@@ -105,10 +105,10 @@ func checkCrossEdges(t *rapid.T, s *Sample) {
 		for _, e := range c.form.Attach {
 			switch caller, callee := e[0], e[1]; {
 			case caller >= start && callee < start && c.calls(caller-start):
-				if c.name == "dead" && !called[callee] {
+				if c.name == "dead" && !hasCaller[callee] {
 					t.Errorf("dead code calls the init root")
 				}
-			case caller < start && callee >= start && c.calledB(callee-start):
+			case caller < start && callee >= start && c.called(callee-start):
 			default:
 				t.Errorf("%s: %s calls %s", c.name, c.form.Combined.Name(caller), c.form.Combined.Name(callee))
 			}

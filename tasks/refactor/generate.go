@@ -40,7 +40,7 @@ func (b *base) generateEdit(e edit, s *callgraph.Sample) pair {
 	return pair{
 		starter:   starter.Text(program.Normal),
 		reference: reference.Text(program.Normal),
-		check:     tasks.Check{Kind: tasks.CallGraphCheck, Edited: slices.Clone(form.Edit.Names()), Library: library},
+		check:     checkOf(form, library),
 	}
 }
 
@@ -58,8 +58,12 @@ func (b *base) generateDeadCode(s *callgraph.Sample) pair {
 	return pair{
 		starter:   starter.Text(program.Raw),
 		reference: reference.Text(program.Normal),
-		check:     tasks.Check{Kind: tasks.CallGraphCheck, Edited: slices.Clone(form.Edit.Names()), Library: []string{}},
+		check:     checkOf(form, []string{}),
 	}
+}
+
+func checkOf(form *callgraph.Form, library []string) tasks.Check {
+	return tasks.Check{Kind: tasks.CallGraphCheck, Edited: slices.Clone(form.Edit.Names()), Library: library}
 }
 
 // program returns the program of a graph without any refactoring.

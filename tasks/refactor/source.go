@@ -17,6 +17,9 @@ const DefaultSeed = 42
 // fixedNodes is the size of the graph that an axis does not scale.
 const fixedNodes = 25
 
+// maxInstance bounds the samples that have to be drawn before the one wanted.
+const maxInstance = 10_000
+
 // Options says how tasks are generated. Everything but Parallel changes them.
 type Options struct {
 	// Seed of graphs, operators and file order; 0 stands for DefaultSeed.
@@ -52,6 +55,9 @@ func NewSource(g tasks.Grid, o Options) (tasks.Source, error) {
 			src.bases[cell.Code] = &base{language: languageOf(cell.Code), seed: o.Seed, draws: draws}
 		}
 		for _, instance := range g.InstancesOf(i) {
+			if instance < 1 || instance > maxInstance {
+				return nil, fmt.Errorf("instance %d is not between 1 and %d", instance, maxInstance)
+			}
 			src.jobs = append(src.jobs, job{cell: cell, instance: instance, statement: statement})
 		}
 	}
@@ -152,7 +158,7 @@ func (s *source) start(ctx context.Context) (results <-chan chan result, wait fu
 		job  job
 		slot chan result
 	}
-	queue := make(chan chan result, ahead*s.options.Parallel)
+	queue := make(chan chan result, ahead*min(s.options.Parallel, len(s.jobs)))
 	todo := make(chan work)
 	samples := newSampleCache(s.options.Seed)
 	var group sync.WaitGroup
@@ -172,7 +178,7 @@ func (s *source) start(ctx context.Context) (results <-chan chan result, wait fu
 			}
 		}
 	})
-	for range s.options.Parallel {
+	for range min(s.options.Parallel, len(s.jobs)) {
 		group.Go(func() {
 			for w := range todo {
 				task, err := s.generate(samples, w.job)

@@ -231,6 +231,22 @@ func TestSourceRefusesCells(t *testing.T) {
 	}
 }
 
+func TestSourceRefusesInstances(t *testing.T) {
+	cell := tasks.Cell{Axis: tasks.Search, Size: 5, Refactoring: tasks.DeadCode, Code: tasks.Math}
+	for _, instance := range []int{0, -1, 1_000_000_000} {
+		g := tasks.Grid{Cells: []tasks.Cell{cell}, Only: [][]int{{instance}}}
+		if _, err := NewSource(g, Options{}); err == nil {
+			t.Errorf("instance %d: no error", instance)
+		}
+	}
+}
+
+func TestEmptyGrid(t *testing.T) {
+	if list := collect(t, newSource(t, tasks.Grid{}, Options{})); len(list) != 0 {
+		t.Errorf("%d tasks", len(list))
+	}
+}
+
 // A cell that cannot be sampled fails at its turn, after the tasks before it.
 func TestSourceReportsWhatCannotBeSampled(t *testing.T) {
 	defer goleak.VerifyNone(t)

@@ -59,7 +59,7 @@ class Encoder:
     def value(self, v, depth=0):
         kind = type(v)
         if kind is float or numpy and kind is numpy.float64:
-            self.put("f" + struct.pack(">d", v).hex())
+            self.put("f" + PACK(v).hex())
         elif kind is str:
             self.text(v)
         elif kind is tuple or kind is list:
@@ -113,7 +113,15 @@ class Encoder:
         self.put("a%s|%s|%s;" % (v.dtype.str, shape, v.tobytes().hex()))
 
 
+PACK = struct.Struct(">d").pack
+
+
 def encode(v):
+    kind = type(v)
+    if kind is float:  # most values are one
+        return "f" + PACK(v).hex()
+    if kind is str and len(v) < MAX_VALUE and v.isascii():
+        return "s%d:%s" % (len(v), v)
     encoder = Encoder()
     encoder.value(v)
     return "".join(encoder.parts)
@@ -222,52 +230,63 @@ def shareable(v):
     raise TypeError
 
 
-def positional(function):
-    """How to turn a call's arguments into the full positional ones, or None
-    for a signature that is not plain."""
-    code = function.__code__
+def plain_names(code):
+    """The parameter names of a function's code, or None when its parameters
+    are not plain ones."""
     if code.co_kwonlyargcount or code.co_posonlyargcount or code.co_flags & 0x0C:
         return None
-    names = code.co_varnames[:code.co_argcount]
+    return code.co_varnames[:code.co_argcount]
+
+
+MISSING = object()
+
+
+def remembered(function, names):
+    """function, whose parameters are names, evaluated once per arguments. What
+    cannot be remembered is called each time."""
+    count = len(names)
     defaults = function.__defaults__ or ()
-    given = dict(zip(names[len(names) - len(defaults):], defaults))
-
-    def bind(args, kwargs):
-        full = list(args)
-        for name in names[len(args):]:
-            full.append(kwargs.pop(name) if name in kwargs else given[name])
-        if kwargs:
-            raise KeyError
-        return full
-
-    return len(names), bind
-
-
-def remembered(function):
-    """function, evaluated once per arguments. What cannot be remembered is
-    called each time."""
-    plain = positional(function)
-    if plain is None:
-        return function
-    count, bind = plain
+    required = count - len(defaults)
     kept = {}
 
     def call(*args, **kwargs):
+        full = args
+        if kwargs or len(args) != count:
+            full = complete(args, kwargs)
+            if full is None:
+                return function(*args, **kwargs)
         try:
-            if kwargs or len(args) != count:
-                args = bind(args, dict(kwargs))
-                kwargs = {}
-            key = tuple([frozen(arg) for arg in args])
-            if key in kept:
-                return shareable(kept[key])
-        except (TypeError, KeyError):
-            return function(*args, **kwargs)
-        result = function(*args)
+            key = tuple([frozen(arg) for arg in full])
+            result = kept.get(key, MISSING)
+        except TypeError:
+            return function(*full)
+        if result is not MISSING:
+            return shareable(result)
+        result = function(*full)
         try:
+            # The first reader gets what later ones get: numpy may compute
+            # with a view in another way than with its copy.
+            result = shareable(result)
             kept[key] = shareable(result)
         except TypeError:
             pass
         return result
+
+    def complete(args, kwargs):
+        """All arguments in their order, or None for a call that fails."""
+        given = len(args)
+        if not kwargs:
+            return args + defaults[given - required:] if required <= given < count else None
+        full, used = list(args), 0
+        for place in range(given, count):
+            if names[place] in kwargs:
+                full.append(kwargs[names[place]])
+                used += 1
+            elif place >= required:
+                full.append(defaults[place - required])
+            else:
+                return None
+        return full if used == len(kwargs) else None
 
     return call
 
@@ -288,7 +307,8 @@ class Notes:
     def listening(self, name, function):
         def listen(*args, **kwargs):
             if len(self.taken) < MAX_NOTES:
-                self.taken.append((self.place, name, outcome((args, kwargs))))
+                text = outcome((args, kwargs)) if args or kwargs else "=((){})"
+                self.taken.append((self.place, name, text))
             return function(*args, **kwargs)
 
         return listen
@@ -302,6 +322,7 @@ class Runner:
         self.answer, self.counter = answer, counter
         self.failures = 0
         self.code = None
+        self.names = {}
 
     def tick(self, trial, place):
         """Says which call comes next: 2 is the definition in the first trial,
@@ -321,13 +342,21 @@ class Runner:
         """The program's namespace, freshly executed."""
         space = {"__name__": "solution", "__builtins__": builtins}
         exec(self.code, space)
-        functions = {}
-        for name, _ in self.job["calls"]:
-            function = space.get(name)
-            if memoise and type(function) is types.FunctionType:
-                function = space[name] = remembered(function)
-            functions[name] = function
-        return functions
+        if memoise:
+            for name, _ in self.job["calls"]:
+                function = space.get(name)
+                if type(function) is types.FunctionType:
+                    names = self.names_of(function.__code__)
+                    if names is not None:
+                        space[name] = remembered(function, names)
+        return space
+
+    def names_of(self, code):
+        """plain_names, looked up once for each function of the program."""
+        found = self.names.get(id(code))
+        if found is None or found[0] is not code:
+            found = self.names[id(code)] = (code, plain_names(code))
+        return found[1]
 
     def call(self, function, params, values):
         if function is None:
@@ -355,7 +384,7 @@ class Runner:
             for place, (name, params) in enumerate(self.job["calls"]):
                 self.tick(number, place)
                 notes.place = place
-                line["v"].append(self.call(functions[name], params, values))
+                line["v"].append(self.call(functions.get(name), params, values))
                 if self.failures >= self.job["failures"]:
                     break
         line["c"] = notes.taken

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"cabra-run/tasks"
+)
+
+// Rough figures for an estimate, from sweeps with the scripted model: what an
+// attempt takes beside the model's own time, and what a CLI sends with the
+// first request (its system prompt and tools).
+const (
+	attemptOverhead = 4 * time.Second
+	promptOverhead  = 12000 // tokens
+	bytesPerToken   = 4
+)
+
+// dryRun prints what a run would do; nothing is made and no engine is asked.
+func dryRun(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.Source) error {
+	var trials int
+	var prompt int64
+	bySize := map[tasks.Axis]map[int]int{}
+	for t, err := range src.Tasks(ctx) {
+		if err != nil {
+			return err
+		}
+		n := p.settings.Repetitions
+		trials += n
+		prompt += int64(n) * int64(promptOverhead+(len(t.Statement)+len(t.Starter[tasks.SolutionFile]))/bytesPerToken)
+		if bySize[t.Cell.Axis] == nil {
+			bySize[t.Cell.Axis] = map[int]int{}
+		}
+		bySize[t.Cell.Axis][t.Cell.Size] += n
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "agent\t%s %s\nmodel\t%s (%s)\ngrid\t%s, seed %d\n", p.agent.Name(), p.agent.Version(),
+		p.model.Name, p.provider.Description, p.grid.Name, o.seed)
+	fmt.Fprintf(w, "trials\t%d, %d at the same time, at most %d attempts each\n", trials, p.settings.Jobs, p.settings.Retry.Attempts)
+	for _, axis := range tasks.Axes() {
+		for _, size := range tasks.Sizes() {
+			if n := bySize[axis][size]; n > 0 {
+				fmt.Fprintf(w, "\t%s n=%d: %d\n", axis, size, n)
+			}
+		}
+	}
+	perJob := time.Duration((trials + p.settings.Jobs - 1) / p.settings.Jobs)
+	fmt.Fprintf(w, "time\tat least %s (boxes and CLI alone, %s a trial); at most %s (every trial times out once)\n",
+		perJob*attemptOverhead, attemptOverhead, perJob*p.settings.Timeout)
+	fmt.Fprintf(w, "tokens\tat least %.1f million in, for one request a trial; agents send the whole conversation again with each step\n", float64(prompt)/1e6)
+	cost := "unknown: there are no prices for this model"
+	if p.provider.Scripted {
+		cost = "nothing: the model is scripted"
+	}
+	fmt.Fprintf(w, "cost\t%s\n", cost)
+	return w.Flush()
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cabra-run/results"
+	"cabra-run/results/report"
+)
+
+type reportOptions struct {
+	partial bool
+	json    bool
+	csv     bool
+	charts  []string
+}
+
+func newReport(a *app) *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "print accuracies, outcomes, time and tokens of a run",
+		Long: `Prints the tables of a run: accuracy with n and standard error per axis and size,
+per refactoring and per code type, over all trials and over the trials with an
+outcome of the agent; outcomes; time and tokens. An unfinished run shows no
+accuracy unless --partial asks for it.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.json && o.csv {
+				return usagef("--json and --csv exclude each other")
+			}
+			store, err := a.openRun(args[0], results.ReadOnly)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, store.Close()) }()
+			return printReport(cmd.Context(), a, store, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.partial, "partial", false, "show accuracies of an unfinished run")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.csv, "csv", false, "print the accuracies as CSV")
+	f.StringArrayVar(&o.charts, "chart", nil, "write accuracy against size into a FILE.png or FILE.svg (repeatable)")
+	return cmd
+}
+
+func printReport(ctx context.Context, a *app, store *results.Store, o reportOptions) error {
+	r, err := report.Build(store.Results(ctx), store.Lock(), report.Options{Partial: o.partial})
+	if err != nil {
+		return err
+	}
+	for _, file := range o.charts {
+		if err := writeChart(file, r); err != nil {
+			return err
+		}
+		a.say("chart: " + file)
+	}
+	switch {
+	case o.json:
+		return report.JSON(a.stdout, r)
+	case o.csv:
+		return report.CSV(a.stdout, r)
+	}
+	return report.Text(a.stdout, r)
+}
+
+func writeChart(file string, r *report.Report) error {
+	format := report.Picture(strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), "."))
+	if format != report.PNG && format != report.SVG {
+		return usagef("--chart %q: a name that ends in .png or .svg", file)
+	}
+	return writeFile(file, func(w io.Writer) error {
+		err := report.Chart(w, r, format)
+		if errors.Is(err, report.ErrNoAccuracy) {
+			return hinted(err, "draw what there is so far: --partial")
+		}
+		return err
+	})
+}
+
+// writeFile writes a file whole or not at all.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".cabra-run-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+func newStatus(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "print how far a run is, also while it runs; without RUN list the runs",
+		Args:  usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if len(args) == 0 {
+				return listRuns(cmd.Context(), a)
+			}
+			store, err := a.openRun(args[0], results.ReadOnly)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, store.Close()) }()
+			s, err := report.BuildStatus(store.Results(cmd.Context()), store.Lock(), time.Now())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return report.StatusJSON(a.stdout, s)
+			}
+			return report.StatusText(a.stdout, s)
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+// listRuns prints one line per run in the runs folder.
+func listRuns(ctx context.Context, a *app) error {
+	entries, err := os.ReadDir(a.runsDir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		store, err := results.Open(filepath.Join(a.runsDir, e.Name()), results.ReadOnly)
+		if err != nil {
+			continue // no run, or one that only its own command can explain
+		}
+		s, err := report.BuildStatus(store.Results(ctx), store.Lock(), time.Now())
+		if err = errors.Join(err, store.Close()); err != nil {
+			return err
+		}
+		t := s.Trials
+		fmt.Fprintf(a.stdout, "%-60s %s %s  %d of %d trials done\n", e.Name(), s.Agent, s.Model, t.Done, t.Planned)
+	}
+	return nil
+}
+
+func newExport(a *app) *cobra.Command {
+	var csv, jsonl bool
+	var out string
+	cmd := &cobra.Command{
+		Use:   "export RUN --csv|--jsonl",
+		Short: "print one line per trial",
+		Args:  usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if csv == jsonl {
+				return usagef("export needs one of --csv and --jsonl")
+			}
+			format := report.FormatJSONL
+			if csv {
+				format = report.FormatCSV
+			}
+			store, err := a.openRun(args[0], results.ReadOnly)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, store.Close()) }()
+			export := func(w io.Writer) error {
+				return report.Export(w, store.Results(cmd.Context()), store.Lock(), format)
+			}
+			if out == "" {
+				return export(a.stdout)
+			}
+			return writeFile(out, export)
+		},
+	}
+	cmd.Flags().BoolVar(&csv, "csv", false, "comma-separated values with a header")
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "one JSON object per line")
+	cmd.Flags().StringVar(&out, "out", "", "write into a file")
+	return cmd
+}

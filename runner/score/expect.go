@@ -1,0 +1,224 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cabra-run/tasks"
+)
+
+// TaskDefect says that a task cannot be used to score anybody: its reference
+// fails, takes too long or does not agree with itself, or it is not in the
+// form that this package understands. It is nobody's fault but the task's.
+type TaskDefect struct {
+	Task   tasks.ID
+	Reason string
+}
+
+func (d *TaskDefect) Error() string { return fmt.Sprintf("task %s is defective: %s", d.Task, d.Reason) }
+
+func defect(t *tasks.Task, format string, args ...any) error {
+	return &TaskDefect{Task: t.ID, Reason: fmt.Sprintf(format, args...)}
+}
+
+const (
+	drawRounds    = 25      // how often inputs are drawn anew
+	maxPlainCalls = 300_000 // evaluations of a call that remembers nothing
+)
+
+// expectation is all that a task asks of a candidate.
+type expectation struct {
+	rules   *ruleset
+	job     runJob // without a source
+	answers []trialAnswer
+	plain   []string
+	compare []comparison // by place
+	bytes   int          // about how much of the memory it takes
+}
+
+// expect runs a task's reference and keeps its outputs.
+func (s *Scorer) expect(ctx context.Context, t *tasks.Task) (*expectation, error) {
+	if t.Check.Kind != tasks.CallGraphCheck {
+		return nil, defect(t, "check %q is not known", t.Check.Kind)
+	}
+	starter, err := s.parseOwn(ctx, t, t.Starter)
+	if err != nil {
+		return nil, err
+	}
+	reference, err := s.parseOwn(ctx, t, t.Reference)
+	if err != nil {
+		return nil, err
+	}
+	e := &expectation{rules: newRuleset(t, starter, reference)}
+	calls, keys, err := testCalls(t, e.rules)
+	if err != nil {
+		return nil, err
+	}
+	e.job = runJob{Op: "run", Code: string(t.Cell.Code), Calls: calls, Failures: s.limits.Failures}
+	in := inputs{digest: t.Digest(), code: t.Cell.Code, keys: keys}
+	if err := s.drawTrials(ctx, t, e, in); err != nil {
+		return nil, err
+	}
+	return e, s.confirm(ctx, t, e)
+}
+
+// parseOwn parses a text of the task itself, which must be right.
+func (s *Scorer) parseOwn(ctx context.Context, t *tasks.Task, files tasks.Files) (*module, error) {
+	m, err := s.parse(ctx, files[tasks.SolutionFile])
+	if errors.Is(err, errLost) || err == nil && m.Problem != "" {
+		return nil, defect(t, "its own program does not compile")
+	}
+	return m, err
+}
+
+// drawTrials draws inputs until the reference gives finite outputs for all.
+func (s *Scorer) drawTrials(ctx context.Context, t *tasks.Task, e *expectation, in inputs) error {
+	e.job.Trials = make([]trial, Trials)
+	e.answers = make([]trialAnswer, Trials)
+	pending := make([]int, Trials)
+	for i := range pending {
+		pending[i] = i
+	}
+	why := ""
+	for attempt := 0; len(pending) > 0; attempt++ {
+		if attempt == drawRounds {
+			return defect(t, "no usable input in %d draws: %s", drawRounds, why)
+		}
+		job := e.job
+		job.Failures = len(job.Calls)*Trials + 1
+		job.Trials = nil
+		for _, i := range pending {
+			e.job.Trials[i] = in.draw(i, attempt)
+			job.Trials = append(job.Trials, e.job.Trials[i])
+		}
+		answer, err := s.runReference(ctx, t, &job)
+		if err != nil {
+			return err
+		}
+		var again []int
+		for k, i := range pending {
+			e.answers[i] = answer.Trials[k]
+			if problem := unusable(&job, answer.Trials[k]); problem != "" {
+				why, again = problem, append(again, i)
+			}
+		}
+		pending = again
+	}
+	return nil
+}
+
+// unusable says why outputs of the reference cannot be expected of anybody.
+func unusable(job *runJob, a trialAnswer) string {
+	if a.Definition != "" {
+		return "its definition fails with " + a.Definition[1:]
+	}
+	for place, outcome := range a.Outcomes {
+		text, ok := strings.CutPrefix(outcome, "=")
+		if !ok {
+			return fmt.Sprintf("%s gives %s", job.Calls[place].Name, outcomeText(outcome))
+		}
+		v, err := parseValue(text)
+		if err != nil || !v.finite() {
+			return fmt.Sprintf("%s gives %s", job.Calls[place].Name, outcomeText(outcome))
+		}
+	}
+	return ""
+}
+
+// runReference runs a job with the task's reference, which must come to its end.
+func (s *Scorer) runReference(ctx context.Context, t *tasks.Task, job *runJob) (runAnswer, error) {
+	job.Source = []byte(t.Reference[tasks.SolutionFile])
+	header, body, err := s.pools[roleReference].run(ctx, job, s.limits.wire())
+	if errors.Is(err, errLost) {
+		return runAnswer{}, defect(t, "its reference: %v", err)
+	}
+	if err != nil {
+		return runAnswer{}, err
+	}
+	answer, err := readRun(job, body)
+	switch {
+	case err != nil:
+		return answer, defect(t, "its reference: %v", err)
+	case !answer.Complete || len(answer.Trials) != len(job.Trials):
+		return answer, defect(t, "its reference: %s %s", endText(header, s.limits), job.whereText(header.At))
+	}
+	return answer, nil
+}
+
+// confirm runs the reference once more: it has to agree with itself, also
+// where nothing is remembered between its calls.
+func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) error {
+	e.index()
+	e.job.Plain = plainCalls(e)
+	job := e.job
+	job.Failures = len(job.Calls)*Trials + 1
+	again, err := s.runReference(ctx, t, &job)
+	if err != nil {
+		return err
+	}
+	problem := e.outputs(again.Trials)
+	if problem == "" {
+		problem = e.libraryCalls(again.Trials)
+	}
+	if problem != "" {
+		return defect(t, "two executions of its reference disagree: %s", problem)
+	}
+	if e.plain = again.Plain; e.job.Plain != nil && !e.stateless() {
+		return defect(t, "its reference keeps state between calls of main")
+	}
+	return nil
+}
+
+// stateless compares the reference's calls of main that remembered nothing:
+// the first and the third had the same input. They are not compared with the
+// other outputs, for numpy may round differently where an array is a view.
+func (e *expectation) stateless() bool {
+	if len(e.plain) != len(e.job.Plain.Values) {
+		return false
+	}
+	main := e.mainPlace()
+	for _, outcome := range e.plain {
+		if !strings.HasPrefix(outcome, "=") {
+			return false
+		}
+	}
+	return e.plain[0] == e.plain[2] || e.compare[main].outcomes(e.plain[0], e.plain[2])
+}
+
+// mainPlace is the place of main among the test calls, or -1.
+func (e *expectation) mainPlace() int {
+	return slices.IndexFunc(e.job.Calls, func(c testCall) bool { return c.Name == mainFunction })
+}
+
+// index prepares what comparing needs.
+func (e *expectation) index() {
+	for place := range e.job.Calls {
+		var outcomes []string
+		for _, a := range e.answers {
+			outcomes = append(outcomes, a.Outcomes[place])
+			e.bytes += len(a.Outcomes[place]) + 32
+		}
+		e.compare = append(e.compare, newComparison(outcomes))
+	}
+	for _, m := range []*module{e.rules.starter, e.rules.reference} {
+		for _, s := range m.Statements {
+			e.bytes += 12 * len(s.Tree) // the text, and the tree made of it
+		}
+	}
+}
+
+// plainCalls asks for main on the first input, the second, and the first again.
+func plainCalls(e *expectation) *plainJob {
+	main := e.mainPlace()
+	if main < 0 || evaluations(e.rules, mainFunction) > maxPlainCalls {
+		return nil
+	}
+	first, second := e.job.Trials[0], e.job.Trials[1]
+	return &plainJob{
+		Stubs: first.Stubs, Call: mainFunction, Params: pairs(e.job.Calls[main].Params),
+		Values: []map[string]string{first.Values, second.Values, first.Values},
+	}
+}

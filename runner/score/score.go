@@ -1,0 +1,205 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cabra-run/results"
+	"cabra-run/sandbox"
+	"cabra-run/tasks"
+)
+
+// The name and version of the verdict that this package gives. The version
+// changes whenever the same code could get another verdict.
+const (
+	Strict        = "strict"
+	StrictVersion = "strict/1"
+)
+
+// Verdict is the score of a candidate.
+type Verdict = results.Verdict
+
+// Options say where and how to score. Engine and Image are required.
+type Options struct {
+	Engine  sandbox.Engine
+	Image   string // ID of the scorer image
+	Workers int    // boxes of each role at most; 0 means 2
+	Limits  Limits // zero fields mean DefaultLimits
+	Labels  sandbox.Labels
+}
+
+// Limits bound what one candidate may use.
+type Limits struct {
+	CPU         time.Duration // of one call
+	Wall        time.Duration // of one call
+	Total       time.Duration // of one candidate's process
+	MemoryBytes int64         // address space of that process
+	AnswerBytes int64         // all its outputs together
+	SourceBytes int           // of its file
+	Failures    int           // stop after so many failing calls
+}
+
+// DefaultLimits returns the limits of the strict verdict.
+func DefaultLimits() Limits {
+	return Limits{
+		CPU: 2 * time.Second, Wall: 10 * time.Second, Total: 300 * time.Second,
+		MemoryBytes: 1 << 30, AnswerBytes: 16 << 20, SourceBytes: 1 << 20, Failures: 3,
+	}
+}
+
+func (l Limits) orDefaults() Limits {
+	d := DefaultLimits()
+	l.CPU, l.Wall, l.Total = or(l.CPU, d.CPU), or(l.Wall, d.Wall), or(l.Total, d.Total)
+	l.MemoryBytes, l.AnswerBytes = or(l.MemoryBytes, d.MemoryBytes), or(l.AnswerBytes, d.AnswerBytes)
+	l.SourceBytes, l.Failures = or(l.SourceBytes, d.SourceBytes), or(l.Failures, d.Failures)
+	return l
+}
+
+func or[T int | int64 | time.Duration](v, otherwise T) T {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+func (l Limits) wire() wireLimits {
+	return wireLimits{
+		CPU: l.CPU.Seconds(), Wall: l.Wall.Seconds(), Total: l.Total.Seconds(),
+		Memory: l.MemoryBytes, Answer: l.AnswerBytes,
+	}
+}
+
+// parseLimits give a large file more time than a call.
+func (l Limits) parseLimits() wireLimits {
+	w := l.wire()
+	w.CPU, w.Wall, w.Total, w.Answer = 20, 60, 60, maxBody
+	return w
+}
+
+// Scorer scores candidates. It may be used from several goroutines.
+type Scorer struct {
+	limits Limits
+	pools  map[role]*pool
+	cache  *cache
+}
+
+// New returns a scorer. Boxes are made when they are needed.
+func New(o Options) (*Scorer, error) {
+	if o.Engine == nil || o.Image == "" {
+		return nil, errors.New("a scorer needs an engine and an image")
+	}
+	if o.Workers <= 0 {
+		o.Workers = 2
+	}
+	o.Limits = o.Limits.orDefaults()
+	s := &Scorer{limits: o.Limits, pools: map[role]*pool{}, cache: newCache()}
+	for _, r := range []role{roleReference, roleCandidate, roleParser} {
+		s.pools[r] = newPool(o.Workers, r.start(o))
+	}
+	return s, nil
+}
+
+// Close removes all boxes. No call of Score may be under way.
+func (s *Scorer) Close(context.Context) error {
+	var errs []error
+	for _, p := range s.pools {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Score gives the strict verdict on a candidate. An error is a failure of ours
+// (the engine, a *TaskDefect), never the candidate's.
+func (s *Scorer) Score(ctx context.Context, t *tasks.Task, candidate tasks.Files) (Verdict, error) {
+	e, err := s.cache.get(ctx, t.Digest(), func(ctx context.Context) (*expectation, error) {
+		return s.expect(ctx, t)
+	})
+	if err != nil {
+		return Verdict{}, fmt.Errorf("scoring %s: %w", t.ID, err)
+	}
+	v, err := s.judge(ctx, e, candidate)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("scoring %s: %w", t.ID, err)
+	}
+	return v, nil
+}
+
+// judge applies all checks. Later ones run even where earlier ones failed, so
+// that a verdict tells all that is wrong; only code that does not compile ends it.
+func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.Files) (Verdict, error) {
+	source, ok := candidate[tasks.SolutionFile]
+	switch {
+	case !ok:
+		return verdict(check("compiles", tasks.SolutionFile+" is missing")), nil
+	case len(source) > s.limits.SourceBytes:
+		return verdict(check("compiles", fmt.Sprintf("%s is larger than %d bytes", tasks.SolutionFile, s.limits.SourceBytes))), nil
+	}
+	m, err := s.parse(ctx, source)
+	if errors.Is(err, errLost) {
+		return verdict(check("compiles", "killed the executor ("+lostText(err)+")")), nil
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	if m.Problem != "" {
+		return verdict(check("compiles", "does not compile: "+shorten(m.Problem, 200))), nil
+	}
+	found, err := s.run(ctx, e, source)
+	if err != nil {
+		return Verdict{}, err
+	}
+	behaves := check("behaviour", found.problem)
+	if behaves.Pass {
+		behaves.Detail = found.note
+	}
+	return verdict(
+		check("compiles", ""), check("functions", e.rules.functions(m)...),
+		check("structure", e.rules.structure(m)...), behaves, check("calls", found.calls),
+	), nil
+}
+
+// parse has a source text parsed in a box that runs no candidate code.
+func (s *Scorer) parse(ctx context.Context, source string) (*module, error) {
+	job := parseJob{Op: "parse", Source: []byte(source)}
+	header, body, err := s.pools[roleParser].run(ctx, job, s.limits.parseLimits())
+	if err != nil {
+		return nil, err
+	}
+	m, err := readModule(body)
+	if errors.Is(err, errTree) { // the parser died of it
+		return &module{Problem: "the parser " + endText(header, s.limits)}, nil
+	}
+	return m, err
+}
+
+// maxProblems is how many problems of one check are kept.
+const maxProblems = 5
+
+// check makes a check that passes when there is no problem.
+func check(name string, problems ...string) results.Check {
+	var real []string
+	for _, p := range problems {
+		if p != "" {
+			real = append(real, p)
+		}
+	}
+	if len(real) > maxProblems {
+		real = append(real[:maxProblems], fmt.Sprintf("and %d more", len(real)-maxProblems))
+	}
+	return results.Check{Name: name, Pass: len(real) == 0, Detail: strings.Join(real, "; ")}
+}
+
+// verdict is solved when every check passes; its reason is the first that
+// does not.
+func verdict(checks ...results.Check) Verdict {
+	v := Verdict{Scorer: Strict, Version: StrictVersion, Solved: true, Checks: checks}
+	for _, c := range checks {
+		if !c.Pass && v.Solved {
+			v.Solved, v.Reason = false, c.Name+": "+c.Detail
+		}
+	}
+	return v
+}

@@ -1,0 +1,93 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cabra-run/tasks"
+)
+
+// ValidateReport says whether the tasks of a set can be scored.
+type ValidateReport struct {
+	Tasks      int
+	Violations []Violation // in the order of the tasks' ids
+	Elapsed    time.Duration
+}
+
+// Violation is a task whose reference is not solved, whose starter is, or that
+// is defective.
+type Violation struct {
+	Task   tasks.ID
+	Part   string // "reference", "starter" or "task"
+	Reason string
+}
+
+func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Task, v.Part, v.Reason) }
+
+// Validate scores the reference and the starter of every task, parallel tasks
+// at a time: 1 and 0 is right. progress, if any, is called after each task,
+// never at the same time as itself. An error means that the validation did not
+// come to its end.
+func Validate(ctx context.Context, src tasks.Source, s *Scorer, parallel int, progress func(done, total int)) (ValidateReport, error) {
+	began := time.Now()
+	var report ValidateReport
+	var mu sync.Mutex
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(max(parallel, 1))
+	for t, err := range src.Tasks(groupCtx) {
+		if err != nil {
+			return report, errors.Join(group.Wait(), err)
+		}
+		if groupCtx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			found, err := validateTask(groupCtx, s, &t)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			report.Tasks++
+			report.Violations = append(report.Violations, found...)
+			if progress != nil {
+				progress(report.Tasks, src.Len())
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	slices.SortFunc(report.Violations, func(a, b Violation) int { return strings.Compare(a.String(), b.String()) })
+	report.Elapsed = time.Since(began)
+	return report, errors.Join(err, ctx.Err())
+}
+
+func validateTask(ctx context.Context, s *Scorer, t *tasks.Task) ([]Violation, error) {
+	var found []Violation
+	v, err := s.Score(ctx, t, t.Reference)
+	var broken *TaskDefect
+	if errors.As(err, &broken) {
+		return []Violation{{t.ID, "task", broken.Reason}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !v.Solved {
+		found = append(found, Violation{t.ID, "reference", v.Reason})
+	}
+	v, err = s.Score(ctx, t, t.Starter)
+	if err != nil {
+		return nil, err
+	}
+	if v.Solved {
+		found = append(found, Violation{t.ID, "starter", "is solved"})
+	}
+	return found, nil
+}
