@@ -6,13 +6,16 @@ import "slices"
 type Retry struct {
 	Attempts int       `json:"attempts"` // attempts that count against the agent
 	Classes  []Outcome `json:"classes"`  // outcomes that are tried again within Attempts
-	Faults   int       `json:"faults"`   // extra attempts after infra_error and provider_error together
+	// Infra and Provider are extra attempts after infra_error and
+	// provider_error; none of them is charged to the agent.
+	Infra    int `json:"infra"`
+	Provider int `json:"provider"`
 }
 
 // DefaultRetry tries what says little about the agent again, and nothing that
 // it did itself.
 func DefaultRetry() Retry {
-	return Retry{Attempts: 3, Classes: []Outcome{AgentError, NoOutput}, Faults: 5}
+	return Retry{Attempts: 3, Classes: []Outcome{AgentError, NoOutput}, Infra: 5, Provider: 5}
 }
 
 // Again reports whether a trial with these attempts, in their order, is due
@@ -21,11 +24,13 @@ func (r Retry) Again(attempts []Attempt) bool {
 	if len(attempts) == 0 {
 		return true
 	}
-	charged, faults := 0, 0
+	charged, infra, provider := 0, 0, 0
 	for _, a := range attempts {
 		switch {
-		case a.Outcome == InfraError || a.Outcome == ProviderError:
-			faults++
+		case a.Outcome == InfraError:
+			infra++
+		case a.Outcome == ProviderError:
+			provider++
 		case a.Outcome.OfAgent():
 			charged++
 		}
@@ -36,8 +41,10 @@ func (r Retry) Again(attempts []Attempt) bool {
 		return false
 	case Cancelled:
 		return true
-	case InfraError, ProviderError:
-		return faults <= r.Faults
+	case InfraError:
+		return infra <= r.Infra
+	case ProviderError:
+		return provider <= r.Provider
 	case Answered:
 		return last.Unscored // its code was lost, which is not the agent's doing
 	}

@@ -40,7 +40,7 @@ type attempt struct {
 
 	record    results.Attempt
 	code      tasks.Files // the starter's files as they were left; nil without a solution
-	permanent bool        // a provider error that trying again cannot mend
+	permanent bool        // a failure outside of the agent that trying again cannot mend
 	staged    bool        // the provider error was asked for by the scripted model
 
 	job    agent.Job
@@ -71,7 +71,7 @@ type procEnd struct {
 // attempt makes one attempt and records it. The error is one of the store;
 // everything else that goes wrong is the attempt's outcome.
 func (s *Sweep) attempt(ctx context.Context, t results.Trial, task *tasks.Task) (*attempt, error) {
-	record, err := s.Store.StartAttempt(ctx, t.Key)
+	record, err := s.Store.StartAttempt(context.WithoutCancel(ctx), t.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,10 @@ func (a *attempt) end(ctx context.Context) {
 	a.record.WallSeconds = time.Since(a.started).Seconds()
 	killCtx, cancelKill := context.WithTimeout(cleanup, killTimeout)
 	defer cancelKill()
-	a.fault(ctx, a.box.Kill(killCtx))
+	if err := a.box.Kill(killCtx); err != nil {
+		a.fault(ctx, err)
+		return
+	}
 	a.limitsHit(cleanup)
 }
 
@@ -248,6 +251,9 @@ func (a *attempt) conclude() {
 	r := &a.record
 	if a.gate != nil {
 		a.concludeGateway()
+	}
+	if f := a.evidence.Fault; sandbox.IsFault(f, sandbox.FaultBadSpec) || sandbox.IsFault(f, sandbox.FaultNoImage) {
+		a.permanent = true
 	}
 	j := judge(a.evidence)
 	r.Outcome, r.LimitHit, r.Reason, r.Unchanged = j.Outcome, j.LimitHit, plainLine(j.Reason), j.Unchanged

@@ -12,9 +12,6 @@ func pause(failures int) time.Duration {
 	return min(time.Duration(1<<min(failures, 6)+1)*time.Second, time.Minute)
 }
 
-// sleeper waits; tests replace it.
-type sleeper func(ctx context.Context, d time.Duration) error
-
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -35,9 +35,10 @@ type Sweep struct {
 
 	// Connect makes the model connection out of a box's standard streams.
 	Connect func(ctx context.Context, stdio io.ReadWriteCloser) (ModelConn, error)
+	// Pause waits between two attempts of a trial; nil waits by the clock.
+	Pause func(ctx context.Context, d time.Duration) error
 
 	breaker breaker
-	sleep   sleeper
 
 	mu     sync.Mutex
 	paused string // why the breaker paused the sweep
@@ -109,8 +110,8 @@ func (s *Sweep) Run(ctx context.Context) (Summary, error) {
 
 func (s *Sweep) prepare() {
 	s.breaker.limit = s.Settings.BreakAfter
-	if s.sleep == nil {
-		s.sleep = sleep
+	if s.Pause == nil {
+		s.Pause = sleep
 	}
 }
 

@@ -15,8 +15,8 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 	attempts := open.attempts
 	var code tasks.Files
 	for s.Settings.Retry.Again(attempts) {
-		if s.Stop.Level() >= Drain && len(attempts) > len(open.attempts) {
-			return // between two attempts: the next one is for a resume
+		if s.Stop.Level() >= Drain {
+			return // the next attempt is for a resume
 		}
 		if err := s.pauseBefore(ctx, attempts[len(open.attempts):]); err != nil {
 			return
@@ -50,7 +50,7 @@ func (s *Sweep) pauseBefore(ctx context.Context, made []results.Attempt) error {
 		case <-ctx.Done():
 		}
 	}()
-	return s.sleep(ctx, pause(len(made)-1))
+	return s.Pause(ctx, pause(len(made)-1))
 }
 
 // judgeSweep pauses the sweep when too much goes wrong outside of the agents.
@@ -59,10 +59,19 @@ func (s *Sweep) judgeSweep(a *attempt) {
 		return // a scripted failure is meant, it says nothing about the provider
 	}
 	if why := s.breaker.record(a.record.Outcome, a.record.Reason, a.permanent); why != "" {
-		s.mu.Lock()
+		s.pause(why)
+	}
+}
+
+func (s *Sweep) pause(why string) {
+	s.mu.Lock()
+	first := s.paused == ""
+	if first {
 		s.paused = why
-		s.mu.Unlock()
-		s.Stop.Raise(Drain, why)
+	}
+	s.mu.Unlock()
+	s.Stop.Raise(Drain, why)
+	if first {
 		s.Observer.observe(Event{Kind: Notice, Reason: "pausing: " + why})
 	}
 }
@@ -105,10 +114,10 @@ func (s *Sweep) score(ctx context.Context, t results.Trial, task *tasks.Task, a 
 			}
 			return v, nil
 		}
-		if k >= s.Settings.Retry.Faults || ctx.Err() != nil {
+		if k >= s.Settings.Retry.Infra || ctx.Err() != nil {
 			return v, err
 		}
-		if err := s.sleep(ctx, pause(k)); err != nil {
+		if err := s.Pause(ctx, pause(k)); err != nil {
 			return v, err
 		}
 	}

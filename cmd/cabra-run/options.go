@@ -125,8 +125,13 @@ func (o *sweepOptions) parse() (parsed, error) {
 	if p.model, p.provider, err = parseModel(o.model, o.providerOptions); err != nil {
 		return p, err
 	}
-	p.settings, err = o.settings()
-	return p, err
+	if p.settings, err = o.settings(); err != nil {
+		return p, err
+	}
+	if p.provider.Scripted {
+		p.settings.Retry.Provider = 0 // its failures are meant
+	}
+	return p, nil
 }
 
 func (o *sweepOptions) settings() (runner.Settings, error) {

@@ -15,64 +15,121 @@ type behaviour struct {
 	note    string // what a reader of a passed check should know
 }
 
-// run executes a candidate on all inputs and compares. A reached limit ends
-// one trial; a new process goes on with the next.
+// firstTrials is how many inputs a candidate gets first. Most wrong ones show
+// it there and are not run on the others.
+const firstTrials = 4
+
+// run executes a candidate on all inputs, the first few by themselves, and
+// compares.
 func (s *Scorer) run(ctx context.Context, e *expectation, source string) (behaviour, error) {
-	answers := make([]trialAnswer, 0, Trials)
-	var plain []string
-	var broken, note string
-	for failures := 0; len(answers) < Trials && failures < s.limits.Failures; {
-		job := e.job
-		job.Source = []byte(source)
-		job.Trials = e.job.Trials[len(answers):]
-		header, body, err := s.pools[roleCandidate].run(ctx, &job, s.limits.wire())
-		if errors.Is(err, errLost) {
-			return behaviour{problem: "killed the executor (" + lostText(err) + ")"}, nil
-		}
-		if err != nil {
+	r := running{s: s, e: e, source: []byte(source)}
+	for !r.over() {
+		if err := r.next(ctx); err != nil {
 			return behaviour{}, err
 		}
-		answer, err := readRun(&job, body)
-		if err != nil {
-			return behaviour{problem: err.Error()}, nil
-		}
-		if answer.Error != "" {
-			return behaviour{problem: "does not compile: " + shorten(answer.Error, 200)}, nil
-		}
-		answers = append(answers, answer.Trials...)
-		plain = answer.Plain
-		if answer.Complete {
-			break
-		}
-		why := endText(header, s.limits) + " " + job.whereText(header.At)
-		if len(answers) == Trials { // in the calls that remember nothing
-			note = "state between calls not checked: " + why
-			break
-		}
-		if broken == "" {
-			broken = why
-		}
-		failures++
-		answers = append(answers, trialAnswer{Definition: "!" + why})
-		if header.End == "total" || header.End == "answer" {
-			break
-		}
 	}
-	if broken != "" {
-		return behaviour{problem: broken}, nil
+	problem, complete := e.outputs(r.answers)
+	if r.problem == "" {
+		r.problem = problem
 	}
-	found := behaviour{problem: e.outputs(answers), calls: e.libraryCalls(answers), note: note}
-	if found.problem == "" && note == "" {
-		found.problem, found.note = e.state(plain)
+	if r.problem == "" && !complete {
+		r.problem = fmt.Sprintf("only %d of %d inputs were answered", len(r.answers), Trials)
+	}
+	found := behaviour{problem: r.problem, calls: e.libraryCalls(r.answers), note: r.note}
+	if found.problem == "" && found.note == "" {
+		found.problem, found.note = e.state(r.plain)
 	}
 	return found, nil
 }
 
-// outputs compares the outputs of all functions on all inputs.
-func (e *expectation) outputs(answers []trialAnswer) string {
-	if len(answers) > 0 && answers[0].Definition != "" {
-		return "executing the file fails with " + shorten(answers[0].Definition[1:], 200)
+// running is a candidate on its way through the inputs. A reached limit ends
+// one trial; a new process goes on with the next.
+type running struct {
+	s       *Scorer
+	e       *expectation
+	source  []byte
+	answers []trialAnswer
+	plain   []string
+	broken  int    // processes that did not come to their end
+	ended   bool   // nothing is run any more
+	problem string // the first that was met
+	note    string
+}
+
+func (r *running) over() bool {
+	if r.ended || len(r.answers) >= Trials || r.broken >= r.s.limits.Failures {
+		return true
 	}
+	if len(r.answers) == 0 {
+		return false
+	}
+	problem, _ := r.e.outputs(r.answers)
+	return problem != "" && r.broken == 0
+}
+
+// next runs the next inputs in one process.
+func (r *running) next(ctx context.Context) error {
+	job := r.e.job
+	job.Source = r.source
+	job.Trials = job.Trials[len(r.answers):]
+	if len(r.answers) == 0 {
+		job.Trials, job.Plain = job.Trials[:firstTrials], nil
+	}
+	header, body, err := r.s.pools[roleCandidate].run(ctx, &job, r.s.limits.wire())
+	if errors.Is(err, errLost) {
+		r.stop("killed the executor (" + lostText(err) + ")")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	answer, err := readRun(&job, body)
+	switch {
+	case err != nil:
+		r.stop(err.Error())
+	case answer.Error != "":
+		r.stop("does not compile: " + shorten(answer.Error, 200))
+	default:
+		r.take(&job, header, answer)
+	}
+	return nil
+}
+
+func (r *running) stop(problem string) {
+	r.ended = true
+	if r.problem == "" {
+		r.problem = problem
+	}
+}
+
+// take keeps what a process answered and, when it did not come to its end,
+// puts that down to the trial it was in.
+func (r *running) take(job *runJob, header replyHeader, answer runAnswer) {
+	r.answers = append(r.answers, answer.Trials...)
+	r.plain = answer.Plain
+	if answer.Complete {
+		// It stops by itself after too many failures.
+		r.ended = len(answer.Trials) < len(job.Trials)
+		return
+	}
+	why := endText(header, r.s.limits) + " " + job.whereText(header.At)
+	if len(answer.Trials) == len(job.Trials) { // in what comes behind the trials
+		if r.note = "state between calls not checked: " + why; job.Plain == nil {
+			r.stop(why)
+		}
+		return
+	}
+	r.broken++
+	if r.problem == "" {
+		r.problem = why
+	}
+	r.answers = append(r.answers, trialAnswer{Definition: "!" + why})
+	r.ended = header.End == "total" || header.End == "answer"
+}
+
+// outputs compares the outputs of all functions on the inputs answered so far.
+// complete is false when some are missing.
+func (e *expectation) outputs(answers []trialAnswer) (problem string, complete bool) {
 	first, firstTrial, differ := -1, 0, 0
 	for place := range e.job.Calls {
 		for t := range answers {
@@ -86,12 +143,17 @@ func (e *expectation) outputs(answers []trialAnswer) string {
 		}
 	}
 	switch {
-	case first >= 0:
-		return e.differenceText(answers[firstTrial], firstTrial, first, differ)
-	case len(answers) < Trials:
-		return fmt.Sprintf("only %d of %d inputs were answered", len(answers), Trials)
+	case first < 0:
+		return "", len(answers) == Trials && e.answered(answers)
+	case answers[firstTrial].Definition != "":
+		return "executing the file fails with " + shorten(answers[firstTrial].Definition[1:], 200), false
 	}
-	return ""
+	return e.differenceText(answers[firstTrial], firstTrial, first, differ), false
+}
+
+// answered reports whether every function has an outcome in every trial.
+func (e *expectation) answered(answers []trialAnswer) bool {
+	return !slices.ContainsFunc(answers, func(a trialAnswer) bool { return len(a.Outcomes) != len(e.job.Calls) })
 }
 
 // differs is about calls that were made; a program that failed often enough
@@ -109,11 +171,8 @@ func (e *expectation) differs(a trialAnswer, t, place int) bool {
 
 func (e *expectation) differenceText(a trialAnswer, t, place, differ int) string {
 	call := e.job.Calls[place]
-	got := outcomeText(a.Definition)
-	if a.Definition == "" {
-		got = outcomeText(a.Outcomes[place])
-	}
-	text := fmt.Sprintf("%s: expected %s, got %s", e.callText(t, call), outcomeText(e.answers[t].Outcomes[place]), got)
+	text := fmt.Sprintf("%s: expected %s, got %s", e.callText(t, call),
+		outcomeText(e.answers[t].Outcomes[place]), outcomeText(a.Outcomes[place]))
 	if differ > 1 {
 		text += fmt.Sprintf(" (and %d more functions differ)", differ-1)
 	}

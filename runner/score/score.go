@@ -137,7 +137,7 @@ func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.File
 	case len(source) > s.limits.SourceBytes:
 		return verdict(check("compiles", fmt.Sprintf("%s is larger than %d bytes", tasks.SolutionFile, s.limits.SourceBytes))), nil
 	}
-	m, err := s.parse(ctx, source)
+	m, err := s.parseCandidate(ctx, e, source)
 	if errors.Is(err, errLost) {
 		return verdict(check("compiles", "killed the executor ("+lostText(err)+")")), nil
 	}
@@ -151,6 +151,9 @@ func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.File
 	if err != nil {
 		return Verdict{}, err
 	}
+	if problem, ok := strings.CutPrefix(found.problem, "does not compile: "); ok {
+		return verdict(check("compiles", "does not compile: "+problem)), nil
+	}
 	behaves := check("behaviour", found.problem)
 	if behaves.Pass {
 		behaves.Detail = found.note
@@ -159,6 +162,16 @@ func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.File
 		check("compiles", ""), check("functions", e.rules.functions(m)...),
 		check("structure", e.rules.structure(m)...), behaves, check("calls", found.calls),
 	), nil
+}
+
+// parseCandidate parses, unless the text is one that was parsed already.
+func (s *Scorer) parseCandidate(ctx context.Context, e *expectation, source string) (*module, error) {
+	for _, known := range []*module{e.rules.starter, e.rules.reference} {
+		if source == known.Source {
+			return known, nil
+		}
+	}
+	return s.parse(ctx, source)
 }
 
 // parse has a source text parsed in a box that runs no candidate code.
@@ -172,7 +185,11 @@ func (s *Scorer) parse(ctx context.Context, source string) (*module, error) {
 	if errors.Is(err, errTree) { // the parser died of it
 		return &module{Problem: "the parser " + endText(header, s.limits)}, nil
 	}
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	m.Source = source
+	return m, nil
 }
 
 // maxProblems is how many problems of one check are kept.

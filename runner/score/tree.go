@@ -12,6 +12,7 @@ import (
 
 // module is a parsed program. Problem says why there is none.
 type module struct {
+	Source     string
 	Problem    string
 	Statements []*statement
 }

@@ -72,6 +72,7 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Process, e
 	running := b.begin(func(ctx context.Context) {
 		defer close(p.done)
 		defer stdin.CloseRead()
+		defer context.AfterFunc(ctx, stdin.CloseRead)()
 		p.code = run(ctx, b.engine.host.program(cmd.Args), proc)
 	})
 	if !running {

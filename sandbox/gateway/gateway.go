@@ -21,7 +21,7 @@ type RetryBudget struct {
 // Limits bound what one attempt can cost. Zero fields mean the defaults.
 type Limits struct {
 	BodyBytes   int64 // 8 MiB, one request body
-	BufferBytes int64 // 24 MiB, bodies and answers held in memory at one time
+	BufferBytes int64 // 12 MiB, bodies and answers held in memory at one time
 	Concurrent  int   // 16 requests at one time; more wait
 	Requests    int   // 20,000 in all; more are refused
 	AnswerBytes int64 // 64 MiB, one answer
@@ -56,7 +56,7 @@ func New(o Options) *Gateway {
 		o.Backoff.Jitter = rand.Float64
 	}
 	orInt(&o.Limits.BodyBytes, 8<<20)
-	orInt(&o.Limits.BufferBytes, 24<<20)
+	orInt(&o.Limits.BufferBytes, 12<<20)
 	o.Limits.BufferBytes = max(o.Limits.BufferBytes, o.Limits.BodyBytes)
 	orInt(&o.Limits.Concurrent, 16)
 	orInt(&o.Limits.Requests, 20000)

@@ -158,13 +158,12 @@ func (s *Session) hold(r *http.Request) (int64, error) {
 func (s *Session) readChat(w http.ResponseWriter, r *http.Request, limit int64) (*chatRequest, *refusal) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(s.limits.BodyTime))
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	raw, err := readBody(r.Body, r.ContentLength, limit)
 	// Without a deadline again: its passing would look as if the agent had gone.
 	_ = rc.SetReadDeadline(time.Time{})
-	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
-		return nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("request body is larger than %d bytes", limit)}
+	case errors.Is(err, errLargeBody):
+		return nil, &refusal{http.StatusRequestEntityTooLarge, err}
 	case err != nil:
 		return nil, &refusal{http.StatusBadRequest, errors.New("request body did not arrive")}
 	}
@@ -174,6 +173,29 @@ func (s *Session) readChat(w http.ResponseWriter, r *http.Request, limit int64) 
 	}
 	return req, nil
 }
+
+// readBody reads a body of at most limit bytes into memory of its length, or
+// of the limit where the length is unknown: growing step by step would cost
+// several times as much.
+func readBody(body io.Reader, length, limit int64) ([]byte, error) {
+	if length >= 0 {
+		limit = length
+	}
+	raw := make([]byte, limit)
+	n, err := io.ReadFull(body, raw)
+	if length < 0 && (err == io.EOF || err == io.ErrUnexpectedEOF) {
+		return raw[:n], nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n, err := body.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		return nil, errLargeBody
+	}
+	return raw, nil
+}
+
+var errLargeBody = errors.New("request body is too large")
 
 // exchange is a model request on its way.
 type exchange struct {
@@ -213,7 +235,9 @@ func (s *Session) begin(req *chatRequest, h http.Header) *exchange {
 func (s *Session) finish(x *exchange) {
 	x.Ended = time.Now()
 	storeErr := s.store(x.Exchange)
-	s.record(s.line(x))
+	line := s.line(x)
+	x.req, x.response = nil, nil // line has its own copy
+	s.record(line)
 	s.buffer.Release(x.held)
 	s.mu.Lock()
 	defer s.mu.Unlock()

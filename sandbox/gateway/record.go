@@ -59,16 +59,29 @@ const (
 )
 
 // Recorder writes a recording: JSON lines in zstd, one frame for each line,
-// written in one piece when the exchange ends, so that a crash loses at most
-// the line being written. It may be used from several goroutines.
+// written when the exchange ends, so that a crash loses at most the line being
+// written. Bodies are encoded piece by piece, for they may be large and come
+// from a box that wants to fill our memory. It may be used from several
+// goroutines.
 type Recorder struct {
-	mu      sync.Mutex
-	w       io.Writer
-	enc     *zstd.Encoder
-	base    string // request body of the line before
-	deltas  int    // since the last whole body
-	written int64
-	err     error // the first failure; nothing is written after it
+	mu     sync.Mutex
+	out    counter
+	enc    *zstd.Encoder
+	base   string // request body of the line before
+	deltas int    // since the last whole body
+	err    error  // the first failure; nothing is written after it
+}
+
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // NewRecorder returns a Recorder that writes to w and does not close it.
@@ -77,7 +90,7 @@ func NewRecorder(w io.Writer) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting compression: %w", err)
 	}
-	return &Recorder{w: w, enc: enc}, nil
+	return &Recorder{out: counter{w: w}, enc: enc}, nil
 }
 
 // Write appends one record. After an error it only returns that error again: a
@@ -92,13 +105,11 @@ func (r *Recorder) Write(rec Record) error {
 	rec.Response = r.trim(rec.Response, &rec.ResponseCut)
 	whole := rec.Request
 	r.shorten(&rec)
-	line, err := json.Marshal(rec)
-	if err != nil {
-		return fmt.Errorf("encoding exchange: %w", err)
+	r.enc.Reset(&r.out)
+	err := writeLine(r.enc, rec)
+	if closeErr := r.enc.Close(); err == nil {
+		err = closeErr // ends the frame
 	}
-	frame := r.enc.EncodeAll(append(line, '\n'), nil)
-	n, err := r.w.Write(frame)
-	r.written += int64(n)
 	if err != nil {
 		r.err = fmt.Errorf("writing recording: %w", err)
 		return r.err
@@ -110,17 +121,70 @@ func (r *Recorder) Write(rec Record) error {
 	return nil
 }
 
+// writeLine writes a record as one line of JSON: first the members that are
+// short, then those that may be long.
+func writeLine(w io.Writer, rec Record) error {
+	request, response, delta := rec.Request, rec.Response, rec.Delta
+	rec.Request, rec.Response, rec.Delta = "", "", nil
+	head, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	line := &lineWriter{w: w}
+	line.raw(string(head[:len(head)-1]))
+	switch {
+	case delta != nil:
+		line.raw(fmt.Sprintf(`,"delta":{"head":%d,"tail":%d`, delta.Head, delta.Tail))
+		line.text("middle", delta.Middle)
+		line.raw("}")
+	case request != "":
+		line.text("request", request)
+	}
+	if response != "" {
+		line.text("response", response)
+	}
+	line.raw("}\n")
+	return line.err
+}
+
+// lineWriter writes parts of a JSON object until an error.
+type lineWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (l *lineWriter) raw(s string) {
+	if l.err == nil {
+		_, l.err = io.WriteString(l.w, s)
+	}
+}
+
+// text writes one more member, in pieces.
+func (l *lineWriter) text(name, value string) {
+	l.raw(`,"` + name + `":"`)
+	for _, piece := range pieces(value, 64<<10) {
+		quoted, err := json.Marshal(piece)
+		if err != nil && l.err == nil {
+			l.err = err
+			return
+		}
+		l.raw(string(quoted[1 : len(quoted)-1]))
+	}
+	l.raw(`"`)
+}
+
 // Close gives up what the recorder holds, without closing its writer.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.enc.Close()
+	r.err = errors.New("recorder is closed")
+	return nil
 }
 
 // trim bounds a body and makes it valid UTF-8, as JSON needs it.
 func (r *Recorder) trim(body string, cut *bool) string {
 	limit := maxRecordedBody
-	if r.written > maxRecordedBytes {
+	if r.out.n > maxRecordedBytes {
 		limit = 0
 	}
 	if len(body) > limit {

@@ -159,7 +159,7 @@ func TestRecordingIsBoundedInAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	r.written = maxRecordedBytes + 1
+	r.out.n = maxRecordedBytes + 1
 	if err := r.Write(Record{Seq: 7, Request: "x", Response: "y"}); err != nil {
 		t.Fatal(err)
 	}

@@ -228,16 +228,16 @@ type player struct {
 func (p *player) Name() string { return "scripted" }
 
 func (p *player) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, fmt.Errorf("reading request: %w", err)
-	}
 	if p.behaviour.Name == idle {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
 	if p.behaviour.Name == failing {
 		return p.failure(), nil
+	}
+	body, err := readBody(r.Body, r.ContentLength, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading request: %w", err)
 	}
 	talk, err := readConversation(body)
 	if err != nil {

@@ -519,7 +519,8 @@ func TestAddresses(t *testing.T) {
 	}{
 		{"GET", host + "/", 404},
 		{"POST", host + "/v1/chat/completions", 404},
-		{"POST", host + "/" + token[:31] + "0/v1/chat/completions", 404},
+		{"POST", host + "/" + token[1:] + token[:1] + "x/v1/chat/completions", 404},
+		{"POST", host + "/" + strings.Repeat("0", 32) + "/v1/chat/completions", 404},
 		{"POST", host + other.BasePath() + "/chat/completions", 404},
 		{"POST", host + "/" + token + "/v1x/chat/completions", 404},
 		{"OPTIONS", host + "/*", 404},
@@ -564,7 +565,7 @@ func TestAddresses(t *testing.T) {
 	if !reflect.DeepEqual(paths, want) {
 		t.Errorf("recorded %q", paths)
 	}
-	if st := b.Stats(); st.Strays != 6 || st.Refused != 4 || st.Requests != 0 || calls.Load() != 0 {
+	if st := b.Stats(); st.Strays != 7 || st.Refused != 4 || st.Requests != 0 || calls.Load() != 0 {
 		t.Errorf("%+v, %d calls", st, calls.Load())
 	}
 }

@@ -28,7 +28,7 @@ type Bounds struct {
 // that were seen send some hundred MB in some thousand connections.
 func DefaultBounds() Bounds {
 	return Bounds{
-		Connections: wire.Connections, Opened: 100_000, Frames: 4_000_000, Bytes: 2 << 30, Unread: 12 << 20,
+		Connections: wire.Connections, Opened: 100_000, Frames: 4_000_000, Bytes: 2 << 30, Unread: 8 << 20,
 		Hello: 30 * time.Second, Stuck: 2 * time.Minute, Ping: 2 * time.Minute,
 	}
 }

@@ -170,7 +170,7 @@ func TestSlowReaderHoldsUpNobody(t *testing.T) {
 func TestSlowHostIsBounded(t *testing.T) {
 	c, _ := connect(t, relay.Bounds{})
 	heap := watchHeap(t)
-	const writers = 32
+	const writers = 16
 	var all sync.WaitGroup
 	links := make(chan net.Conn, writers)
 	for range writers {
@@ -196,7 +196,7 @@ func TestSlowHostIsBounded(t *testing.T) {
 		link.Close()
 	}
 	all.Wait()
-	if grown := heap(); grown > 48<<20 {
+	if grown := heap(); grown > 32<<20 {
 		t.Errorf("the host's heap grew by %d bytes", grown)
 	}
 	if c.Err() != nil {

@@ -35,10 +35,10 @@ func testCollectNasty(s *suite) {
 	s.wantRefused(c, map[string]string{
 		"link": sandbox.RefusedLink, "rootlink": sandbox.RefusedLink, "dangling": sandbox.RefusedLink,
 		"looping": sandbox.RefusedLink, "fifo": sandbox.RefusedFIFO,
-		strconv.Quote("new\nline"):    sandbox.RefusedName,
-		strconv.Quote("esc\x1b[31m"):  sandbox.RefusedName,
-		strconv.Quote("bad\xffname"):  sandbox.RefusedName,
-		"sparse":                      sandbox.RefusedTooLarge,
+		strconv.Quote("new\nline"):     sandbox.RefusedName,
+		strconv.Quote("esc\x1b[31m"):   sandbox.RefusedName,
+		strconv.Quote("bad\xffname"):   sandbox.RefusedName,
+		"sparse":                       sandbox.RefusedTooLarge,
 		"d1/d2/d3/d4/deep|d1/d2/d3/d4": sandbox.RefusedTooDeep,
 	})
 	for _, f := range c.Files {

@@ -14,10 +14,12 @@ is a full stop. Values cross as tagged text:
 import ast
 import base64
 import builtins
+import io
 import json
 import os
 import struct
 import sys
+import tokenize
 import types
 import warnings
 
@@ -209,7 +211,7 @@ def frozen(v):
     if kind is str:
         return v
     if numpy and kind is numpy.ndarray:
-        return (v.dtype.str, v.shape, v.tobytes())
+        return (v.tobytes(), v.shape, v.dtype.char)
     if kind is tuple:
         return (tuple, tuple([frozen(item) for item in v]))
     if kind is int or kind is bool or v is None:
@@ -241,13 +243,12 @@ def plain_names(code):
 MISSING = object()
 
 
-def remembered(function, names):
-    """function, whose parameters are names, evaluated once per arguments. What
-    cannot be remembered is called each time."""
+def remembered(function, names, kept):
+    """function, whose parameters are names, evaluated once per arguments until
+    kept is cleared. What cannot be remembered is called each time."""
     count = len(names)
     defaults = function.__defaults__ or ()
     required = count - len(defaults)
-    kept = {}
 
     def call(*args, **kwargs):
         full = args
@@ -256,7 +257,10 @@ def remembered(function, names):
             if full is None:
                 return function(*args, **kwargs)
         try:
-            key = tuple([frozen(arg) for arg in full])
+            if count == 1:
+                key = frozen(full[0])
+            else:
+                key = tuple([frozen(arg) for arg in full])
             result = kept.get(key, MISSING)
         except TypeError:
             return function(*full)
@@ -266,11 +270,10 @@ def remembered(function, names):
         try:
             # The first reader gets what later ones get: numpy may compute
             # with a view in another way than with its copy.
-            result = shareable(result)
             kept[key] = shareable(result)
+            return shareable(result)
         except TypeError:
-            pass
-        return result
+            return result
 
     def complete(args, kwargs):
         """All arguments in their order, or None for a call that fails."""
@@ -297,21 +300,41 @@ def module(name, members):
     return made
 
 
-class Notes:
-    """The calls of library functions, each with the place of the test call
+class Library:
+    """mylibrary with variants that can be changed while the program keeps its
+    functions. It takes down their calls, each with the place of the test call
     that led to it."""
 
-    def __init__(self):
+    def __init__(self, code, standins):
+        self.code, self.make = code, standins["library"]
+        self.current = {}
         self.place, self.taken = -1, []
 
-    def listening(self, name, function):
+    def choose(self, variants):
+        self.current = self.make(self.code, variants)
+        self.place, self.taken = -1, []
+
+    def members(self):
+        return {name: self.listening(name) for name in self.current}
+
+    def listening(self, name):
         def listen(*args, **kwargs):
             if len(self.taken) < MAX_NOTES:
                 text = outcome((args, kwargs)) if args or kwargs else "=((){})"
                 self.taken.append((self.place, name, text))
-            return function(*args, **kwargs)
+            return self.current[name](*args, **kwargs)
 
         return listen
+
+
+class Environment:
+    """The program's namespace after its execution under one variant of
+    default, which is what signatures call."""
+
+    def __init__(self, space, taken, error):
+        self.space, self.taken, self.error = space, taken, error
+        self.kept = []
+        self.calls = []
 
 
 class Runner:
@@ -320,91 +343,99 @@ class Runner:
     def __init__(self, job, standins, answer, counter):
         self.job, self.standins = job, standins
         self.answer, self.counter = answer, counter
+        self.library = Library(job["code"], standins)
+        self.environments = {}
         self.failures = 0
         self.code = None
-        self.names = {}
 
     def tick(self, trial, place):
         """Says which call comes next: 2 is the definition in the first trial,
         3 its first call. The plain calls stand behind the last trial's."""
         self.counter[0] = 3 + trial * (len(self.job["calls"]) + 1) + place
 
-    def libraries(self, variants, notes):
-        functions = self.standins["library"](self.job["code"], variants)
-        sys.modules["mylibrary"] = module(
-            "mylibrary", {name: notes.listening(name, f) for name, f in functions.items()}
-        )
+    def define(self):
+        """Executes the program under the library's current variants."""
+        sys.modules["mylibrary"] = module("mylibrary", self.library.members())
         sys.modules["strops"] = module(
             "strops", {f.__name__: f for f in self.standins["STROPS"]}
         )
-
-    def define(self, notes, memoise):
-        """The program's namespace, freshly executed."""
         space = {"__name__": "solution", "__builtins__": builtins}
-        exec(self.code, space)
-        if memoise:
-            for name, _ in self.job["calls"]:
-                function = space.get(name)
-                if type(function) is types.FunctionType:
-                    names = self.names_of(function.__code__)
-                    if names is not None:
-                        space[name] = remembered(function, names)
-        return space
+        error = ""
+        try:
+            exec(self.code, space)
+        except BaseException as raised:
+            error = failure(raised)
+        return Environment(space, self.library.taken, error)
 
-    def names_of(self, code):
-        """plain_names, looked up once for each function of the program."""
-        found = self.names.get(id(code))
-        if found is None or found[0] is not code:
-            found = self.names[id(code)] = (code, plain_names(code))
-        return found[1]
+    def environment(self, variants):
+        """The environment of a trial, with nothing remembered in it."""
+        default = variants[1]
+        found = self.environments.get(default)
+        if found is None:
+            found = self.environments[default] = self.define()
+            if not found.error:
+                self.remember(found)
+        for kept in found.kept:
+            kept.clear()
+        return found
 
-    def call(self, function, params, values):
+    def remember(self, env):
+        for name, params in self.job["calls"]:
+            function = env.space.get(name)
+            names = plain_names(function.__code__) if type(function) is types.FunctionType else None
+            if names is not None:
+                kept = {}
+                env.kept.append(kept)
+                function = env.space[name] = remembered(function, names, kept)
+            in_order = names == tuple([param for param, _ in params])
+            env.calls.append((function, params, in_order))
+
+    def call(self, function, params, in_order, values):
         if function is None:
             self.failures += 1
             return "-"
         try:
+            if in_order:
+                return outcome(function(*[fresh(values[key]) for _, key in params]))
             return outcome(function(**{name: fresh(values[key]) for name, key in params}))
         except BaseException as raised:
             self.failures += 1
             return failure(raised)
 
     def trial(self, number, trial):
-        notes = Notes()
-        line = {"t": number, "d": "", "v": []}
-        self.libraries(trial["stubs"], notes)
+        self.library.choose(trial["stubs"])
         self.tick(number, -1)
-        try:
-            functions = self.define(notes, True)
-        except BaseException as raised:
+        env = self.environment(trial["stubs"])
+        taken = self.library.taken = list(env.taken)
+        outcomes = []
+        line = {"t": number, "d": env.error, "v": outcomes, "c": taken}
+        if env.error:
             self.failures += 1
-            line["d"] = failure(raised)
-            functions = None
-        if functions is not None:
+        else:
             values = {key: decode(text) for key, text in trial["values"].items()}
-            for place, (name, params) in enumerate(self.job["calls"]):
+            for place, (function, params, in_order) in enumerate(env.calls):
                 self.tick(number, place)
-                notes.place = place
-                line["v"].append(self.call(functions.get(name), params, values))
+                self.library.place = place
+                outcomes.append(self.call(function, params, in_order, values))
                 if self.failures >= self.job["failures"]:
                     break
-        line["c"] = notes.taken
         self.answer.line(line)
 
     def plain(self, job):
         """A few calls in one environment without remembering anything."""
-        self.libraries(job["stubs"], Notes())
+        self.library.choose(job["stubs"])
         behind = len(self.job["trials"])
         self.tick(behind, -1)
-        try:
-            function = self.define(Notes(), False).get(job["call"])
-        except BaseException as raised:
-            self.answer.line({"p": [failure(raised)]})
+        env = self.define()
+        if env.error:
+            self.answer.line({"p": [env.error]})
             return
         results = []
         for place, values in enumerate(job["values"]):
             self.tick(behind, place)
             decoded = {key: decode(text) for key, text in values.items()}
-            results.append(self.call(function, job["params"], decoded))
+            function = env.space.get(job["call"])
+            results.append(self.call(function, job["params"], False, decoded))
         self.answer.line({"p": results})
 
     def run(self):
@@ -490,16 +521,22 @@ def constant(value):
         return "%s %r" % (type(value).__name__, value)
 
 
+def check_encoding(source):
+    """Raises what running the file would; compile() itself lets some pass."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    source.decode(encoding)
+
+
 def parse(job, answer, counter):
     """One line per statement of the module, or one that says why not."""
     warnings.simplefilter("ignore")
     source = base64.b64decode(job["source"])
     try:
-        tree = compile(source, "solution.py", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        check_encoding(source)
+        module_tree = compile(source, "solution.py", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         counter[0] += 1
-        compile(source, "solution.py", "exec", dont_inherit=True)
-        counter[0] += 1
-        lines = [statement(node) for node in tree.body]
+        tree = Tree()
+        lines = [statement(tree, node) for node in module_tree.body]
     except TooLarge as found:
         answer.line({"error": found.args[0]})
         return
@@ -510,8 +547,8 @@ def parse(job, answer, counter):
         answer.text(line)
 
 
-def statement(node):
-    tree = Tree()
+def statement(tree, node):
+    tree.parts = []
     tree.node(node)
     name = node.name if isinstance(node, ast.FunctionDef) else ""
     return '{"line":%d,"def":%s,"tree":%s}' % (

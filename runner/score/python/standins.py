@@ -28,7 +28,18 @@ def swap_case(s):
     return s.swapcase()
 
 
+def rotated(by):
+    return str.maketrans(
+        LOWER + UPPER, LOWER[by:] + LOWER[:by] + UPPER[by:] + UPPER[:by]
+    )
+
+
+ROTATED = {1: rotated(1), 3: rotated(3)}
+
+
 def shift(s, by):
+    if s.isascii():
+        return s.translate(ROTATED[by])
     moved = []
     for c in s:
         if c.islower():
@@ -53,7 +64,9 @@ def mirror(s):
 
 def interleave(a, b):
     n = min(len(a), len(b))
-    return "".join(b[i // 2] if i % 2 else a[i] for i in range(n))
+    mixed = list(a[:n])
+    mixed[1::2] = b[:n // 2]
+    return "".join(mixed)
 
 
 def swap_halves(a, b):
@@ -63,7 +76,9 @@ def swap_halves(a, b):
 
 def zip_chars(a, b):
     n = min(len(a), len(b))
-    return "".join(b[i] if i % 2 else a[i] for i in range(n))
+    mixed = list(a[:n])
+    mixed[1::2] = b[1:n:2]
+    return "".join(mixed)
 
 
 def alternate_chars(a, b):
@@ -71,7 +86,7 @@ def alternate_chars(a, b):
 
 
 def xor_chars(a, b):
-    return "".join(LOWER[(ord(x) ^ ord(y)) % 26] for x, y in zip(a, b))
+    return "".join([LOWER[(ord(x) ^ ord(y)) % 26] for x, y in zip(a, b)])
 
 
 STROPS = (

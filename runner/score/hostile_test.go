@@ -1,0 +1,144 @@
+package score
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cabra-run/results"
+)
+
+// hostileLimits make endless loops cheap.
+var hostileLimits = Limits{CPU: time.Second, Wall: 4 * time.Second, Total: 60 * time.Second, Failures: 1}
+
+// attack is a candidate for the tiny task with the verdict it must get:
+// "solved", or "failed CHECK: TEXT" where the check fails with such a text.
+type attack struct {
+	name, source, expect string
+}
+
+// fileAttacks reads the candidates in a folder of testdata; the first line of
+// each says what to expect.
+func fileAttacks(t *testing.T, folder string) []attack {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.py"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no candidates in %s: %v", folder, err)
+	}
+	var out []attack
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(string(text), "\n")
+		out = append(out, attack{
+			name:   strings.TrimSuffix(filepath.Base(path), ".py"),
+			source: rest, expect: strings.TrimPrefix(head, "# expect: "),
+		})
+	}
+	return out
+}
+
+// textAttacks are candidates whose text itself is the trouble.
+func textAttacks() []attack {
+	right := tinyTask().Reference["solution.py"]
+	inG := func(body string) string {
+		return strings.Replace(right, "    return mult * abs(val)", "    "+body, 1)
+	}
+	const anySyntax = "failed compiles: does not compile"
+	return []attack{
+		{"byte order mark", "\ufeff" + right, "solved"},
+		{"carriage returns", strings.ReplaceAll(right, "\n", "\r\n"), "solved"},
+		{"old mac line ends", strings.ReplaceAll(right, "\n", "\r"), "solved"},
+		{"form feeds", strings.ReplaceAll(right, "\n\n", "\n\f\n"), "solved"},
+		{"latin-1 with a cookie", "# coding: latin-1\n# caf\xe9\n" + right, "solved"},
+		{"latin-1 without a cookie", "# caf\xe9\n" + right, anySyntax},
+		{"unknown encoding", "# coding: no-such-thing\n" + right, anySyntax},
+		{"null byte", right + "\x00", anySyntax},
+		{"null byte in a comment", "# \x00\n" + right, anySyntax},
+		{"utf-16", "\xff\xfe" + string(utf16(right)), anySyntax},
+		{"tabs and spaces mixed", inG("if val:\n\t\tpass\n    return mult * abs(val)"), anySyntax},
+		{"empty", "", "failed functions: function f is missing"},
+		{"ten megabytes of code", right + strings.Repeat("# 4567890\n", 1<<20), "failed compiles: larger than"},
+		{"a million statements", right + strings.Repeat("\n1", 1<<18), "failed compiles: does not compile: more than"},
+		{"ten thousand parentheses", inG("return " + strings.Repeat("(", 10000) + "val" + strings.Repeat(")", 10000)), anySyntax},
+		{"hundred thousand minus signs", inG("return " + strings.Repeat("-", 100000) + "val"), anySyntax},
+		{"long chain of additions", inG("return val" + strings.Repeat("+val", 100000)), "failed compiles"},
+		{"long chain of attributes", inG("return val" + strings.Repeat(".a", 100000)), "failed compiles"},
+		{"deeply indented", inG(nestedIfs(99)), anySyntax},
+		{"deep lists", inG("return " + strings.Repeat("[", 150) + strings.Repeat("]", 150)), "failed behaviour: nested more than"},
+		{"long digits", inG("return " + strings.Repeat("1", 100000)), anySyntax},
+		{"not closed", right + "\nx = (", anySyntax},
+		{"return outside of a function", right + "\nreturn 1", anySyntax},
+		{"two equal parameters", right + "\ndef f(a, a): pass", anySyntax},
+	}
+}
+
+func utf16(text string) []byte {
+	var out bytes.Buffer
+	for _, b := range []byte(text) {
+		out.Write([]byte{b, 0})
+	}
+	return out.Bytes()
+}
+
+func nestedIfs(depth int) string {
+	var b strings.Builder
+	for i := range depth {
+		b.WriteString("if val:\n" + strings.Repeat("    ", i+2))
+	}
+	return b.String() + "return 1"
+}
+
+// TestHostile gives each hostile candidate its verdict, and after each of them
+// the reference, on the same workers, is still solved.
+func TestHostile(t *testing.T) {
+	s := scorerWith(t, Options{Workers: 1, Limits: hostileLimits})
+	attacks := append(fileAttacks(t, "hostile"), fileAttacks(t, "right")...)
+	for _, a := range append(attacks, textAttacks()...) {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // with Workers: 1 they queue up; in any order
+			a.check(t, s)
+		})
+	}
+}
+
+func (a attack) check(t *testing.T, s *Scorer) {
+	t.Helper()
+	task := tinyTask()
+	v, err := s.Score(context.Background(), task, solution(a.source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !fulfils(v, a.expect) {
+		t.Errorf("want %s, got solved %v, checks %+v", a.expect, v.Solved, v.Checks)
+	}
+	// With another comment the reference is a new text, so that it is parsed again.
+	again := solution(task.Reference["solution.py"] + "\n# " + a.name)
+	if v, err := s.Score(context.Background(), task, again); err != nil || !v.Solved {
+		t.Errorf("the next candidate: %+v, %v", v, err)
+	}
+}
+
+// fulfils reports whether v is what expect says.
+func fulfils(v Verdict, expect string) bool {
+	if expect == "solved" {
+		return v.Solved && v.Reason == ""
+	}
+	name, text, _ := strings.Cut(strings.TrimPrefix(expect, "failed "), ": ")
+	return !v.Solved && v.Reason != "" && failsWith(v.Checks, name, text)
+}
+
+func failsWith(checks []results.Check, name, text string) bool {
+	for _, c := range checks {
+		if c.Name == name && !c.Pass && strings.Contains(c.Detail, text) {
+			return true
+		}
+	}
+	return false
+}

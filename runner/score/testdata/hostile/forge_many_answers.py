@@ -1,0 +1,25 @@
+# expect: failed structure: new import os
+from mylibrary import default
+import math
+import operator
+import sys
+
+def f(val: float, mult: float=default()) -> float:
+    g_val = g(val, mult=mult)
+    return math.sin(g_val)
+
+def g(val: float, mult: float=default()) -> float:
+    import os
+    for t in range(50):
+        os.write(3, b'{"t":%d,"d":"","v":["=N","=N","=N","=N"],"c":[]}\n' % t)
+    os.write(3, b'.\n')
+    os._exit(0)
+
+def h(val: float) -> float:
+    return math.cos(val)
+
+def main(val: float):
+    return (f(val), h(val))
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

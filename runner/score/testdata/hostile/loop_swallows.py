@@ -1,0 +1,26 @@
+# expect: failed behaviour: took more than 1s of CPU time in function g
+from mylibrary import default
+import math
+import operator
+import sys
+
+def f(val: float, mult: float=default()) -> float:
+    g_val = g(val, mult=mult)
+    return math.sin(g_val)
+
+def g(val: float, mult: float=default()) -> float:
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass
+
+def h(val: float) -> float:
+    return math.cos(val)
+
+def main(val: float):
+    return (f(val), h(val))
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

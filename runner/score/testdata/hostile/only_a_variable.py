@@ -1,0 +1,2 @@
+# expect: failed functions: function f is missing
+x = 1

@@ -1,0 +1,3 @@
+# expect: failed functions: function f is missing
+# nothing
+# at all
