@@ -49,25 +49,35 @@ func (b *Builder) proxies() []string {
 	return env
 }
 
-// canBootstrap says what is missing on this host.
-func (b *Builder) canBootstrap() error {
-	if os.Geteuid() != 0 {
+// host is what bootstrapping needs to know of this machine.
+type host struct {
+	uid         int
+	arch        string // GOARCH
+	debootstrap bool   // installed, with Debian's keys
+}
+
+func thisHost() host {
+	_, err := exec.LookPath("debootstrap")
+	return host{os.Geteuid(), runtime.GOARCH, err == nil && isFile(debianKeys)}
+}
+
+// canBootstrap says what is missing for a bootstrap for an engine of that architecture.
+func (h host) canBootstrap(arch string) error {
+	switch {
+	case h.arch != arch:
 		return &Error{
-			What: "no base image can be pulled, and bootstrapping one needs root",
-			Hint: "run `cabra-run images build` once as root, or name a Debian image that the engine has: --base IMAGE",
+			What: fmt.Sprintf("a Debian for a %s engine cannot be bootstrapped on %s", arch, h.arch),
+			Hint: "give the engine a registry that it reaches, or name a Debian image that it has: --base IMAGE",
 		}
-	}
-	if _, err := exec.LookPath("debootstrap"); err != nil || !isFile(debianKeys) {
+	case h.uid != 0:
 		return &Error{
-			What: "no base image can be pulled, and none can be bootstrapped",
+			What: "bootstrapping a Debian needs root",
+			Hint: "run `cabra-run images build` once as root, or give the engine a registry that it reaches",
+		}
+	case !h.debootstrap:
+		return &Error{
+			What: "debootstrap, or the keys of Debian's archive, are not installed",
 			Hint: "apt-get install debootstrap debian-archive-keyring",
-			Err:  ErrNoDebootstrap,
-		}
-	}
-	if b.arch != runtime.GOARCH {
-		return &Error{
-			What: fmt.Sprintf("the engine is %s and this host is %s: a base cannot be bootstrapped", b.arch, runtime.GOARCH),
-			Hint: "name a Debian image that the engine has: --base IMAGE",
 		}
 	}
 	return nil
@@ -76,7 +86,7 @@ func (b *Builder) canBootstrap() error {
 // bootstrap makes a minimal Debian in a temporary folder and imports it as an
 // untagged image, which the caller removes.
 func (b *Builder) bootstrap(ctx context.Context, job systemJob) (id string, err error) {
-	if err := b.canBootstrap(); err != nil {
+	if err := thisHost().canBootstrap(b.arch); err != nil {
 		return "", err
 	}
 	dir, err := b.temporary(job.layer)

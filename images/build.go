@@ -137,11 +137,15 @@ func (b *Builder) importFlat(ctx context.Context, files io.Reader, changes []str
 		flattened <- err
 	}()
 	id, err := b.importTar(ctx, r, changes)
-	r.CloseWithError(errors.New("the engine stopped reading"))
-	if ferr := <-flattened; ferr != nil && err == nil {
-		return "", errors.Join(ferr, removeImage(ctx, b.api, id))
+	r.CloseWithError(errStoppedReading)
+	ferr := <-flattened
+	switch {
+	case ferr == nil || errors.Is(ferr, errStoppedReading):
+		return id, err
+	case err != nil:
+		return "", ferr
 	}
-	return id, err
+	return "", errors.Join(ferr, removeImage(ctx, b.api, id))
 }
 
 // importTar makes an untagged image from a tar.

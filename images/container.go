@@ -117,12 +117,16 @@ func (b *bench) put(ctx context.Context, write func(io.Writer) error) error {
 		made <- err
 	}()
 	sent := b.api.CopyToContainer(ctx, b.id, "/", r, container.CopyToContainerOptions{})
-	r.CloseWithError(errors.New("the engine stopped reading"))
-	if err := <-made; err != nil && (sent == nil || !errors.Is(err, io.ErrClosedPipe)) {
-		return errors.Join(err, sent)
+	r.CloseWithError(errStoppedReading)
+	if err := <-made; err != nil && !errors.Is(err, errStoppedReading) {
+		return err
 	}
 	return sent
 }
+
+// errStoppedReading is what the writer of a tar sees when the engine has what it
+// wants, or does not want more; which of them it is, the engine's answer says.
+var errStoppedReading = errors.New("the engine stopped reading")
 
 // run starts the container and waits for its end; its output goes to log.
 func (b *bench) run(ctx context.Context, stdout, stderr io.Writer) error {

@@ -195,3 +195,24 @@ func TestMirror(t *testing.T) {
 		t.Errorf("proxies are %q", got)
 	}
 }
+
+func TestCanBootstrap(t *testing.T) {
+	good := host{uid: 0, arch: "amd64", debootstrap: true}
+	if err := good.canBootstrap("amd64"); err != nil {
+		t.Error(err)
+	}
+	user, bare := good, good
+	user.uid, bare.debootstrap = 1000, false
+	for _, c := range []struct {
+		host host
+		arch string
+		hint string
+	}{
+		{good, "arm64", "--base IMAGE"}, {user, "amd64", "once as root"}, {bare, "amd64", "apt-get install debootstrap"},
+	} {
+		var e *Error
+		if err := c.host.canBootstrap(c.arch); !errors.As(err, &e) || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("%+v for %s: %v, want a hint with %q", c.host, c.arch, err, c.hint)
+		}
+	}
+}

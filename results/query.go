@@ -194,8 +194,8 @@ func (b *batch) readVerdicts(ctx context.Context, tx *sql.Tx, from, to cursor) e
 
 // Exchanges lists the requests of one attempt in their order.
 func (s *Store) Exchanges(ctx context.Context, key string, n int) ([]Exchange, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT e.seq, started, ended, e.model, status, complete, error, input, cached,
-		output, reasoning, cost_usd FROM exchanges e JOIN trials t ON t.id = e.trial_id
+	rows, err := s.read.QueryContext(ctx, `SELECT e.seq, started, ended, e.model, status, complete, error,
+		input, cached, output, reasoning, cost_usd FROM exchanges e JOIN trials t ON t.id = e.trial_id
 		WHERE t.key = ? AND number = ? ORDER BY e.seq`, key, n)
 	if err != nil {
 		return nil, storageError("reading exchanges", s.dir, err)

@@ -8,6 +8,10 @@ type CollectLimits struct {
 	FileBytes int64 // largest single file
 	Bytes     int64 // all files together
 	Depth     int   // nested folders
+	// First lists paths that are kept before all others, whatever their
+	// place in the tree: a swollen folder beside them must not crowd them
+	// out. Engines put the files of Spec.Workspace here when it is nil.
+	First []string
 }
 
 // DefaultCollectLimits returns the limits used for a workspace.

@@ -17,16 +17,19 @@ const module = "cabra-run/"
 // (…test) may be imported by tests only and are not in the table.
 var mayImport = map[string][]string{
 	"tasks":           {},
-	"tasks/callgraph": {"tasks"},
+	"tasks/mt":        {},
+	"tasks/callgraph": {"tasks", "tasks/mt", "tasks/program"},
 	"tasks/program":   {},
-	"tasks/refactor":  {"tasks", "tasks/callgraph", "tasks/program"},
+	"tasks/refactor":  {"tasks", "tasks/callgraph", "tasks/mt", "tasks/program"},
+	"tasks/merge":     {"tasks", "tasks/mt", "tasks/program"},
+	"tasks/controls":  {"tasks", "tasks/mt", "tasks/program"},
 	"sandbox":         {},
 	"sandbox/docker":  {"sandbox"},
 	"sandbox/fake":    {"sandbox"},
 	"sandbox/relay":   {},
 	"sandbox/gateway": {"sandbox"},
-	"images":          {"sandbox"},
-	"runner":          nil, // all of ours but cmd
+	"images":          {"sandbox", "sandbox/docker"}, // for finding the engine in one way
+	"runner":          nil,                           // all of ours but cmd
 	"runner/agent":    {"tasks", "sandbox", "results/trace"},
 	"runner/score":    {"tasks", "sandbox", "results"},
 	"results":         {"tasks"},

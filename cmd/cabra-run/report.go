@@ -54,7 +54,11 @@ accuracy unless --partial asks for it.`,
 }
 
 func printReport(ctx context.Context, a *app, store *results.Store, o reportOptions) error {
-	r, err := report.Build(store.Results(ctx), store.Lock(), report.Options{Partial: o.partial})
+	drift, err := store.Drifts(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := report.Build(store.Results(ctx), store.Lock(), report.Options{Partial: o.partial, Drift: drift})
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,8 @@ func writeHeader(w *bufio.Writer, r *Report) {
 
 func writeAccuracy(w *bufio.Writer, title string, names []string, list []Group, label func(Group) []string) {
 	fmt.Fprintf(w, "\n%s\n", title)
-	t := table{align: "l", header: append(names, "trials", "solved", "accuracy", "s.e.", "agent", "solved", "accuracy", "s.e.")}
+	t := table{align: "l", header: append(names,
+		"trials", "solved", "accuracy", "s.e.", "agent", "solved", "accuracy", "s.e.")}
 	for _, g := range list {
 		row := append(label(g), count(g.All.N), count(g.All.Solved), fraction(g.All.Accuracy), fraction(g.All.SE),
 			count(g.Agent.N), count(g.Agent.Solved), fraction(g.Agent.Accuracy), fraction(g.Agent.SE))
@@ -154,7 +155,8 @@ func writeEffort(w *bufio.Writer, r *Report) {
 
 func writeEffortBySize(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\nPer trial, by axis and size (means; wall time also as median)\n")
-	t := table{align: "l", header: []string{"axis", "size", "attempts", "wall", "median", "input", "cached", "output", "cost"}}
+	t := table{align: "l", header: []string{
+		"axis", "size", "attempts", "wall", "median", "input", "cached", "output", "cost"}}
 	for _, g := range r.ByAxisSize {
 		e := g.Effort
 		attempts := "–"

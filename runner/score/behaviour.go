@@ -51,6 +51,7 @@ type running struct {
 	answers []trialAnswer
 	plain   []string
 	broken  int    // processes that did not come to their end
+	waited  bool   // a call has taken too long once
 	ended   bool   // nothing is run any more
 	problem string // the first that was met
 	note    string
@@ -117,6 +118,10 @@ func (r *running) take(job *runJob, header replyHeader, answer runAnswer) {
 		if r.note = "state between calls not checked: " + why; job.Plain == nil {
 			r.stop(why)
 		}
+		return
+	}
+	if header.End == "wall" && !r.waited {
+		r.waited = true // once it may have been the machine
 		return
 	}
 	r.broken++

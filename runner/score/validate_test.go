@@ -21,7 +21,7 @@ func TestValidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := refactor.NewSource(grid, refactor.Options{})
+	src, err := refactor.NewSource(grid, refactor.Options{Seed: refactor.DefaultSeed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 // patience is more than anything here takes on a slow machine.
 const patience = 3 * time.Minute
 
-func bounded(t *testing.T) context.Context {
+func bounded(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
@@ -34,7 +34,7 @@ type firing struct {
 	image  string
 }
 
-func newFiring(t *testing.T) firing {
+func newFiring(t testing.TB) firing {
 	t.Helper()
 	engine := sandboxtest.RealEngine(t)
 	return firing{engine: engine, image: imagestest.Ensure(t, "base").ID}
@@ -46,7 +46,7 @@ type box struct {
 	conn *relay.Conn
 }
 
-func (f firing) box(t *testing.T, limits sandbox.Limits) *box {
+func (f firing) box(t testing.TB, limits sandbox.Limits) *box {
 	t.Helper()
 	ctx := bounded(t)
 	b, err := f.engine.Create(ctx, sandbox.Spec{
@@ -88,7 +88,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 }
 
 // scripts are the attacks, as the workspace of a box.
-func scripts(t *testing.T) map[string][]byte {
+func scripts(t testing.TB) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*")
 	if err != nil || len(paths) == 0 {
@@ -106,7 +106,7 @@ func scripts(t *testing.T) map[string][]byte {
 var guestEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + sandbox.HomeDir}
 
 // start runs a command as the guest. The buffer may be read after Wait.
-func (b *box) start(t *testing.T, out io.Writer, argv ...string) sandbox.Process {
+func (b *box) start(t testing.TB, out io.Writer, argv ...string) sandbox.Process {
 	t.Helper()
 	p, err := b.Exec(bounded(t), sandbox.Command{
 		Args: argv, Env: guestEnv, Dir: sandbox.WorkspaceDir, Stdout: out, Stderr: out,
@@ -118,7 +118,7 @@ func (b *box) start(t *testing.T, out io.Writer, argv ...string) sandbox.Process
 }
 
 // run runs a command as the guest and returns its output and exit code.
-func (b *box) run(t *testing.T, argv ...string) (string, int) {
+func (b *box) run(t testing.TB, argv ...string) (string, int) {
 	t.Helper()
 	var out safeBuffer
 	code, err := b.start(t, &out, argv...).Wait(bounded(t))
@@ -129,7 +129,7 @@ func (b *box) run(t *testing.T, argv ...string) (string, int) {
 }
 
 // serves fails the test when the box's model connection does not work.
-func (b *box) serves(t *testing.T) {
+func (b *box) serves(t testing.TB) {
 	t.Helper()
 	out, code := b.run(t, "python3", "ask.py", "hello")
 	if code != 0 || strings.TrimSpace(out) != "echo hello" {
@@ -159,7 +159,7 @@ func (s *safeBuffer) String() string {
 
 // watchHeap samples the heap of this process, garbage included, which stands
 // for the orchestrator. The result stops it and returns the growth.
-func watchHeap(t *testing.T) (grown func() int64) {
+func watchHeap(t testing.TB) (grown func() int64) {
 	t.Helper()
 	read := func() int64 {
 		var m runtime.MemStats

@@ -24,11 +24,13 @@ type Box struct {
 	workspace workspace // nil without one
 	id        string
 	uid       int
+	created   time.Time
 
 	mu      sync.Mutex
 	started bool
 	removed bool
 	stdio   *stdio
+	cgroup  *cgroup       // nil until found
 	ended   chan struct{} // closed when the watch has ended
 	stop    context.CancelFunc
 	exit    sandbox.Exit
@@ -36,7 +38,7 @@ type Box struct {
 }
 
 func newBox(e *Engine, p *plan) *Box {
-	return &Box{e: e, limits: p.limits, image: p.image, env: p.spec.Env}
+	return &Box{e: e, limits: p.limits, image: p.image, env: p.spec.Env, created: time.Now()}
 }
 
 // ID is the container's ID.

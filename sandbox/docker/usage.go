@@ -1,12 +1,18 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
 
 	"cabra-run/sandbox"
 )
@@ -16,14 +22,59 @@ var errNotRunning = errors.New("the box is not running")
 // maxStats bounds the engine's answer.
 const maxStats = 1 << 20
 
-// Usage reads the engine's figures for the box and the size of its workspace.
+// Usage reads what the box uses: from the kernel where the engine is on this
+// host, else from the engine.
 func (b *Box) Usage(ctx context.Context) (sandbox.Usage, error) {
 	const op = "reading usage"
 	if err := b.check(op); err != nil {
 		return sandbox.Usage{}, err
 	}
-	u := sandbox.Usage{WorkspaceBytes: -1}
-	err := b.e.call(ctx, op, func(ctx context.Context) error {
+	u, err := b.figures(ctx, op)
+	if err != nil {
+		return u, err
+	}
+	u.WorkspaceBytes = -1
+	if b.workspace != nil {
+		u.WorkspaceBytes, err = b.workspace.usage(ctx, b)
+	}
+	return u, fault(ctx, op, err)
+}
+
+func (b *Box) figures(ctx context.Context, op string) (sandbox.Usage, error) {
+	b.mu.Lock()
+	group := b.cgroup
+	b.mu.Unlock()
+	if group != nil {
+		if u, err := group.read(); err == nil {
+			return u, nil
+		}
+		// The group ends with the box; the engine says which error it is.
+	}
+	var state container.InspectResponse
+	err := b.e.call(ctx, op, func(ctx context.Context) (err error) {
+		state, err = b.e.api.ContainerInspect(ctx, b.id)
+		return err
+	})
+	if err != nil {
+		return sandbox.Usage{}, err
+	}
+	if state.State == nil || !state.State.Running {
+		return sandbox.Usage{}, &sandbox.Fault{Op: op, Kind: sandbox.FaultNotRunning, Err: errNotRunning}
+	}
+	if strings.HasPrefix(b.e.endpoint, "unix://") && group == nil {
+		if group, err := findCgroup(state.State.Pid, b.id); err == nil {
+			b.mu.Lock()
+			b.cgroup = group
+			b.mu.Unlock()
+			return group.read()
+		}
+	}
+	return b.told(ctx, op, state.State)
+}
+
+// told is what the engine tells of a running box.
+func (b *Box) told(ctx context.Context, op string, state *container.State) (u sandbox.Usage, err error) {
+	err = b.e.call(ctx, op, func(ctx context.Context) error {
 		stats, err := b.stats(ctx)
 		if err != nil {
 			return err
@@ -31,25 +82,13 @@ func (b *Box) Usage(ctx context.Context) (sandbox.Usage, error) {
 		u.MemoryBytes = int64(stats.MemoryStats.Usage)
 		u.MemoryPeakBytes = int64(stats.MemoryStats.MaxUsage)
 		u.Pids = int64(stats.PidsStats.Current)
-		state, err := b.e.api.ContainerInspect(ctx, b.id)
-		if err != nil || state.State == nil {
-			return err
+		u.OOMKills, err = b.oomEvents(ctx)
+		if state.OOMKilled {
+			u.OOMKills = max(1, u.OOMKills)
 		}
-		if state.State.OOMKilled {
-			u.OOMKills = 1
-		}
-		if !state.State.Running {
-			return &sandbox.Fault{Op: op, Kind: sandbox.FaultNotRunning, Err: errNotRunning}
-		}
-		return nil
+		return err
 	})
-	if err != nil {
-		return u, err
-	}
-	if b.workspace != nil {
-		u.WorkspaceBytes, err = b.workspace.usage(ctx, b)
-	}
-	return u, fault(ctx, op, err)
+	return u, err
 }
 
 func (b *Box) stats(ctx context.Context) (container.StatsResponse, error) {
@@ -60,4 +99,69 @@ func (b *Box) stats(ctx context.Context) (container.StatsResponse, error) {
 	}
 	defer resp.Body.Close()
 	return stats, json.NewDecoder(io.LimitReader(resp.Body, maxStats)).Decode(&stats)
+}
+
+// oomEvents counts the box's out-of-memory events that the engine remembers.
+// It notes a killed command nowhere else.
+func (b *Box) oomEvents(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	messages, failed := b.e.api.Events(ctx, events.ListOptions{
+		Since:   fmt.Sprint(b.created.Unix()),
+		Until:   fmt.Sprint(time.Now().Unix()),
+		Filters: filters.NewArgs(filters.Arg("container", b.id), filters.Arg("event", "oom")),
+	})
+	var count int64
+	for {
+		select {
+		case <-messages:
+			count++
+		case err := <-failed:
+			if errors.Is(err, io.EOF) {
+				err = nil // that was all
+			}
+			return count, err
+		}
+	}
+}
+
+// maxUsageText bounds the answer of the relay's usage command.
+const maxUsageText = 256
+
+// usage asks the relay's binary in the box; the engine has no call for it. The
+// command runs as the agent, who can keep it from answering: -1 then.
+func (w *volumeWorkspace) usage(ctx context.Context, b *Box) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.e.opts.CallTimeout)
+	defer cancel()
+	var out bytes.Buffer
+	p, err := b.Exec(ctx, sandbox.Command{
+		Args:   []string{sandbox.RelayPath, "usage", sandbox.WorkspaceDir},
+		Stdout: &limitedWriter{w: &out, left: maxUsageText},
+	})
+	if err != nil {
+		return -1, err
+	}
+	code, err := p.Wait(ctx)
+	if err != nil || code != 0 {
+		return -1, nil
+	}
+	var size, files int64
+	if n, err := fmt.Sscan(out.String(), &size, &files); n < 1 || err != nil || size < 0 {
+		return -1, nil
+	}
+	return size, nil
+}
+
+// limitedWriter fails when too much is written.
+type limitedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	if len(p) > l.left {
+		return 0, io.ErrShortWrite
+	}
+	l.left -= len(p)
+	return l.w.Write(p)
 }

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
@@ -204,9 +205,9 @@ func (w *volumeWorkspace) fill(ctx context.Context, id string, uid int) error {
 // the engine skips one called "." and then leaves the folder itself to root.
 func (w *volumeWorkspace) archive(uid int) (*bytes.Buffer, error) {
 	var buf bytes.Buffer
-	tw := tar.NewWriter(&buf)
+	tw, now := tar.NewWriter(&buf), time.Now()
 	put := func(h tar.Header, text []byte) error {
-		h.Uid, h.Gid, h.Size = uid, uid, int64(len(text))
+		h.Uid, h.Gid, h.Size, h.ModTime = uid, uid, int64(len(text)), now
 		if err := tw.WriteHeader(&h); err != nil {
 			return err
 		}
@@ -245,5 +246,3 @@ func (w *volumeWorkspace) collect(
 func (w *volumeWorkspace) remove(ctx context.Context) error {
 	return w.e.removeVolume(ctx, w.name)
 }
-
-func (w *volumeWorkspace) usage(context.Context, *Box) (int64, error) { return -1, nil }

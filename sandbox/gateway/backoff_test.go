@@ -104,7 +104,8 @@ func TestWaitersShareThePause(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if err := p.wait(t.Context(), start.Add(time.Hour)); err != nil || time.Since(start) != 25*time.Second {
+				if err := p.wait(t.Context(), start.Add(time.Hour)); err != nil ||
+					time.Since(start) != 25*time.Second {
 					t.Errorf("%v after %v", err, time.Since(start))
 				}
 			})

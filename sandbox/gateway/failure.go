@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,7 +138,7 @@ func transportFailure(err error, mask func([]byte) []byte) *ProviderFailure {
 	switch {
 	case errors.Is(err, ErrKey):
 		f.Kind, f.Permanent = FailureCredentials, true
-	case errors.Is(err, ErrSilent), errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrSilent), errors.As(err, &timeout) && timeout.Timeout():
 		f.Message = "no answer in time: " + f.Message
 	}
 	return f

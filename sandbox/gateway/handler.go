@@ -65,11 +65,12 @@ func (s *Session) models(w http.ResponseWriter) {
 // refuse answers a request that goes to no provider, and records it.
 func (s *Session) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	s.note(func(st *Stats) { st.Refused++ })
-	now := time.Now()
-	s.record(Record{
-		Started: now, Ended: now, Method: oneLine(r.Method), Status: status, Error: why,
-		Path: oneLine(s.maskString(strings.TrimPrefix(r.URL.Path, s.base))),
-	})
+	if now := time.Now(); s.o.Record != nil {
+		s.recorded(0, s.o.Record.Write(Record{
+			Started: now, Ended: now, Method: oneLine(r.Method), Status: status, Error: why,
+			Path: oneLine(s.maskString(strings.TrimPrefix(r.URL.Path, s.base))),
+		}))
+	}
 	s.tell(w, status, why)
 }
 
@@ -235,9 +236,7 @@ func (s *Session) begin(req *chatRequest, h http.Header) *exchange {
 func (s *Session) finish(x *exchange) {
 	x.Ended = time.Now()
 	storeErr := s.store(x.Exchange)
-	line := s.line(x)
-	x.req, x.response = nil, nil // line has its own copy
-	s.record(line)
+	s.record(x)
 	s.buffer.Release(x.held)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,41 +272,39 @@ func (s *Session) store(x Exchange) error {
 	return s.o.OnExchange(x)
 }
 
-// line is the exchange as it is recorded.
-func (s *Session) line(x *exchange) Record {
+// record writes an exchange into the recording.
+func (s *Session) record(x *exchange) {
 	if s.o.Record == nil {
-		return Record{}
+		return
 	}
-	return Record{
-		Seq: x.Seq, Started: x.Started, Ended: x.Ended, Method: http.MethodPost, Path: chatPath, Model: x.Model,
-		Request: string(s.mask(x.req.raw)),
-		Status:  x.Status, Headers: x.headers, Response: s.maskCut(x.response, x.cut), ResponseCut: x.cut,
+	request, response := s.mask(x.req.raw), s.maskCut(x.response, x.cut)
+	s.recorded(len(request)+len(response), s.o.Record.write(Record{
+		Seq: x.Seq, Started: x.Started, Ended: x.Ended,
+		Method: http.MethodPost, Path: chatPath, Model: x.Model,
+		Status: x.Status, Headers: x.headers, ResponseCut: x.cut,
 		Complete: x.Complete, Error: x.Error, Usage: &x.Usage, Tries: x.Tries, WaitedMS: x.Waited.Milliseconds(),
-	}
+	}, request, response))
+}
+
+// recorded notes what came of writing to the recorder.
+func (s *Session) recorded(n int, err error) {
+	s.note(func(st *Stats) {
+		st.RecordedBytes += int64(n)
+		if st.RecordErr == nil {
+			st.RecordErr = err
+		}
+	})
 }
 
 // maskCut masks a text; where it was cut, half a key may stand at its end.
-func (s *Session) maskCut(b []byte, cut bool) string {
+func (s *Session) maskCut(b []byte, cut bool) []byte {
 	b = s.mask(b)
 	if cut {
 		for _, m := range s.masks {
 			b = b[:len(b)-m.openTail(b)]
 		}
 	}
-	return string(b)
-}
-
-func (s *Session) record(rec Record) {
-	if s.o.Record == nil {
-		return
-	}
-	err := s.o.Record.Write(rec)
-	s.note(func(st *Stats) {
-		st.RecordedBytes += int64(len(rec.Request) + len(rec.Response))
-		if st.RecordErr == nil {
-			st.RecordErr = err
-		}
-	})
+	return b
 }
 
 // ended reports why a request has no future: the agent or the session is gone.

@@ -126,24 +126,21 @@ func (u *HTTP) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Request = nil // holds the key
-	resp.Body = newIdleReader(resp.Body, u.idle, cancel, ctx)
+	resp.Body = &idleReader{
+		body: resp.Body, cancel: cancel, idle: u.idle,
+		cause: func() error { return context.Cause(ctx) },
+		timer: time.AfterFunc(u.idle, func() { cancel(ErrSilent) }),
+	}
 	return resp, nil
 }
 
 // idleReader gives up a body when nothing arrives for a while.
 type idleReader struct {
 	body   io.ReadCloser
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	cancel context.CancelCauseFunc // ends the request
+	cause  func() error            // why it ended
 	idle   time.Duration
 	timer  *time.Timer
-}
-
-func newIdleReader(body io.ReadCloser, idle time.Duration, cancel context.CancelCauseFunc, ctx context.Context) *idleReader {
-	return &idleReader{
-		body: body, ctx: ctx, cancel: cancel, idle: idle,
-		timer: time.AfterFunc(idle, func() { cancel(ErrSilent) }),
-	}
 }
 
 func (r *idleReader) Read(p []byte) (int, error) {
@@ -151,7 +148,7 @@ func (r *idleReader) Read(p []byte) (int, error) {
 	if n > 0 {
 		r.timer.Reset(r.idle)
 	}
-	if err != nil && errors.Is(context.Cause(r.ctx), ErrSilent) {
+	if err != nil && errors.Is(r.cause(), ErrSilent) {
 		err = fmt.Errorf("%w for %v", ErrSilent, r.idle)
 	}
 	return n, err

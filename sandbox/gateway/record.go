@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -67,7 +66,7 @@ type Recorder struct {
 	mu     sync.Mutex
 	out    counter
 	enc    *zstd.Encoder
-	base   string // request body of the line before
+	base   []byte // request body of the line before
 	deltas int    // since the last whole body
 	err    error  // the first failure; nothing is written after it
 }
@@ -96,55 +95,48 @@ func NewRecorder(w io.Writer) (*Recorder, error) {
 // Write appends one record. After an error it only returns that error again: a
 // frame that was written in part ends what can be read.
 func (r *Recorder) Write(rec Record) error {
+	request, response := []byte(rec.Request), []byte(rec.Response)
+	rec.Request, rec.Response = "", ""
+	return r.write(rec, request, response)
+}
+
+// write is Write with the bodies apart, so that they need not be copied.
+func (r *Recorder) write(rec Record, request, response []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
 		return r.err
 	}
-	rec.Request = r.trim(rec.Request, &rec.RequestCut)
-	rec.Response = r.trim(rec.Response, &rec.ResponseCut)
-	whole := rec.Request
-	r.shorten(&rec)
+	request = r.trim(request, &rec.RequestCut)
+	response = r.trim(response, &rec.ResponseCut)
+	head, tail := r.shared(request)
 	r.enc.Reset(&r.out)
-	err := writeLine(r.enc, rec)
-	if closeErr := r.enc.Close(); err == nil {
-		err = closeErr // ends the frame
-	}
-	if err != nil {
-		r.err = fmt.Errorf("writing recording: %w", err)
-		return r.err
-	}
-	r.base = ""
-	if len(whole) <= maxDeltaBase {
-		r.base = whole
-	}
-	return nil
-}
-
-// writeLine writes a record as one line of JSON: first the members that are
-// short, then those that may be long.
-func writeLine(w io.Writer, rec Record) error {
-	request, response, delta := rec.Request, rec.Response, rec.Delta
-	rec.Request, rec.Response, rec.Delta = "", "", nil
-	head, err := json.Marshal(rec)
-	if err != nil {
-		return err
-	}
-	line := &lineWriter{w: w}
-	line.raw(string(head[:len(head)-1]))
+	line := &lineWriter{w: r.enc}
+	line.head(rec)
 	switch {
-	case delta != nil:
-		line.raw(fmt.Sprintf(`,"delta":{"head":%d,"tail":%d`, delta.Head, delta.Tail))
-		line.text("middle", delta.Middle)
+	case head+tail > 0:
+		line.raw(fmt.Sprintf(`,"delta":{"head":%d,"tail":%d`, head, tail))
+		line.text("middle", request[head:len(request)-tail])
 		line.raw("}")
-	case request != "":
+	case len(request) > 0:
 		line.text("request", request)
 	}
-	if response != "" {
+	if len(response) > 0 {
 		line.text("response", response)
 	}
 	line.raw("}\n")
-	return line.err
+	if err := r.enc.Close(); line.err == nil { // ends the frame
+		line.err = err
+	}
+	if line.err != nil {
+		r.err = fmt.Errorf("writing recording: %w", line.err)
+		return r.err
+	}
+	r.base = r.base[:0]
+	if len(request) <= maxDeltaBase {
+		r.base = append(r.base, request...)
+	}
+	return nil
 }
 
 // lineWriter writes parts of a JSON object until an error.
@@ -159,18 +151,42 @@ func (l *lineWriter) raw(s string) {
 	}
 }
 
+// head writes the members that are short, and leaves the object open.
+func (l *lineWriter) head(rec Record) {
+	text, err := json.Marshal(rec)
+	if err != nil {
+		l.err = err
+		return
+	}
+	l.raw(string(text[:len(text)-1]))
+}
+
 // text writes one more member, in pieces.
-func (l *lineWriter) text(name, value string) {
+func (l *lineWriter) text(name string, value []byte) {
 	l.raw(`,"` + name + `":"`)
-	for _, piece := range pieces(value, 64<<10) {
-		quoted, err := json.Marshal(piece)
-		if err != nil && l.err == nil {
+	for len(value) > 0 && l.err == nil {
+		n := runeEnd(value, 64<<10)
+		quoted, err := json.Marshal(string(value[:n]))
+		if err != nil {
 			l.err = err
 			return
 		}
 		l.raw(string(quoted[1 : len(quoted)-1]))
+		value = value[n:]
 	}
 	l.raw(`"`)
+}
+
+// runeEnd is the length of the longest beginning of b, up to n bytes, that
+// does not split a character.
+func runeEnd(b []byte, n int) int {
+	if len(b) <= n {
+		return len(b)
+	}
+	for n > 1 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return n
 }
 
 // Close gives up what the recorder holds, without closing its writer.
@@ -182,7 +198,7 @@ func (r *Recorder) Close() error {
 }
 
 // trim bounds a body and makes it valid UTF-8, as JSON needs it.
-func (r *Recorder) trim(body string, cut *bool) string {
+func (r *Recorder) trim(body []byte, cut *bool) []byte {
 	limit := maxRecordedBody
 	if r.out.n > maxRecordedBytes {
 		limit = 0
@@ -190,24 +206,27 @@ func (r *Recorder) trim(body string, cut *bool) string {
 	if len(body) > limit {
 		body, *cut = body[:limit], true
 	}
-	return strings.ToValidUTF8(body, "\uFFFD")
+	if utf8.Valid(body) {
+		return body
+	}
+	return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 }
 
-// shorten replaces the request by a Delta where that saves at least half.
-func (r *Recorder) shorten(rec *Record) {
+// shared returns how much of a request is stored by reference to the one
+// before; nothing where that would save less than half.
+func (r *Recorder) shared(request []byte) (head, tail int) {
 	r.deltas++
-	head, tail := common(r.base, rec.Request)
-	if r.deltas >= wholeEvery || head+tail < len(rec.Request)/2 || head+tail < 1024 {
+	head, tail = common(r.base, request)
+	if r.deltas >= wholeEvery || head+tail < len(request)/2 || head+tail < 1024 {
 		r.deltas = 0
-		return
+		return 0, 0
 	}
-	rec.Delta = &Delta{Head: head, Middle: rec.Request[head : len(rec.Request)-tail], Tail: tail}
-	rec.Request = ""
+	return head, tail
 }
 
 // common returns how many bytes two texts share at their beginnings and, apart
 // from those, at their ends, without splitting a character.
-func common(a, b string) (head, tail int) {
+func common(a, b []byte) (head, tail int) {
 	limit := min(len(a), len(b))
 	for head < limit && a[head] == b[head] {
 		head++

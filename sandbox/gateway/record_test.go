@@ -146,7 +146,8 @@ func TestRecordingBounds(t *testing.T) {
 	if !got[0].RequestCut || len(got[0].Request) != maxRecordedBody || got[0].ResponseCut {
 		t.Errorf("first: %v %d", got[0].RequestCut, len(got[0].Request))
 	}
-	if got[1].RequestCut || got[1].Request != "a\uFFFDb" || got[1].ResponseCut || len(got[1].Response) != maxRecordedBody {
+	if got[1].RequestCut || got[1].Request != "a\uFFFDb" || got[1].ResponseCut ||
+		len(got[1].Response) != maxRecordedBody {
 		t.Errorf("second: %q %d", got[1].Request, len(got[1].Response))
 	}
 }
@@ -219,4 +220,29 @@ func FuzzReadRecording(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Bodies are written in pieces, which must not split characters.
+func TestLongTextsSurvive(t *testing.T) {
+	long := "x" + strings.Repeat("€ü\"\\\n<", 100_000)
+	recs := []Record{{Request: long, Response: long}, {Request: long + "€", Response: "ü" + long}}
+	var file bytes.Buffer
+	write(t, &file, recs)
+	got, err := read(t, file.Bytes())
+	if err != nil || !reflect.DeepEqual(got, recs) {
+		t.Errorf("%d records, %v", len(got), err)
+	}
+}
+
+func TestClosedRecorder(t *testing.T) {
+	r, err := NewRecorder(&bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(Record{}); err == nil {
+		t.Error("a closed recorder takes records")
+	}
 }

@@ -114,13 +114,15 @@ func TestRetriesTakeTheirTime(t *testing.T) {
 			return replied(200, streamText), nil
 		}
 		b := openBox(t, g, m, inMemory)
-		if status, text, err := b.ask(`{"stream":true}`); status != 200 || text != streamText || err != nil {
+		if status, text, err := b.ask(`{"stream":true}`); status != 200 || text != streamText ||
+			err != nil {
 			t.Fatalf("%d %q %v", status, text, err)
 		}
 		wantCalls(t, m, 0, 11*time.Second, 13*time.Second, 33*time.Second)
 		x, rec := b.one()
 		// Thinking about the answer that was passed on is no waiting.
-		if x.Tries != 4 || x.Waited != 33*time.Second || rec.WaitedMS != 33000 || b.Stats().Waited != 33*time.Second {
+		if x.Tries != 4 || x.Waited != 33*time.Second || rec.WaitedMS != 33000 ||
+			b.Stats().Waited != 33*time.Second {
 			t.Errorf("exchange %+v, stats %+v", x, b.Stats())
 		}
 		if got := x.Ended.Sub(x.Started); got != 38*time.Second {
@@ -150,7 +152,8 @@ func TestNothingIsSentWhileWaiting(t *testing.T) {
 			done <- time.Now()
 		}()
 		time.Sleep(99 * time.Second)
-		if st := b.Stats(); st.Waited != 99*time.Second || st.InFlight != 1 || time.Since(st.LastActivity) != 99*time.Second {
+		if st := b.Stats(); st.Waited != 99*time.Second || st.InFlight != 1 ||
+			time.Since(st.LastActivity) != 99*time.Second {
 			t.Errorf("while waiting: %+v", st)
 		}
 		if at := <-done; at.Sub(m.start) != 100*time.Second {
@@ -182,7 +185,8 @@ func TestRetryBudget(t *testing.T) {
 			}
 			wantCalls(t, m, 0, 40*time.Second, 50*time.Second)
 			b.end()
-			if st := b.Stats(); st.Exhausted != 1 || st.Waited != 50*time.Second || !strings.Contains(st.LastError.Error(), "429") {
+			if st := b.Stats(); st.Exhausted != 1 || st.Waited != 50*time.Second ||
+				!strings.Contains(st.LastError.Error(), "429") {
 				t.Errorf("%+v", st)
 			}
 		})
@@ -216,7 +220,8 @@ func TestSessionsShareTheBackoff(t *testing.T) {
 		wantCalls(t, m, 0, 30*time.Second, 30*time.Second)
 		wantCalls(t, other, 10*time.Second)
 		second.end()
-		if x, st := second.exchanges[0], second.Stats(); x.Tries != 1 || x.Waited != 20*time.Second || st.Waited != 20*time.Second {
+		if x, st := second.exchanges[0], second.Stats(); x.Tries != 1 || x.Waited != 20*time.Second ||
+			st.Waited != 20*time.Second {
 			t.Errorf("%+v", x)
 		}
 	})
@@ -249,7 +254,8 @@ func TestCloseWhileWaiting(t *testing.T) {
 		b := openBox(t, g, up, inMemory)
 		go func() { _, _, _ = b.ask(`{"stream":true}`) }()
 		time.Sleep(time.Hour)
-		if st := b.Stats(); st.Requests != 1 || st.InFlight != 1 || time.Since(st.LastActivity) != time.Hour || st.Waited != 0 {
+		if st := b.Stats(); st.Requests != 1 || st.InFlight != 1 ||
+			time.Since(st.LastActivity) != time.Hour || st.Waited != 0 {
 			t.Errorf("%+v", st)
 		}
 		if x, _ := b.one(); x.Status != 0 || time.Since(m.start) != time.Hour {

@@ -143,7 +143,8 @@ func TestSolveAsCopilotPlayedIt(t *testing.T) {
 		turns++
 		got := listenTo(t, play(t, "solve", testScript(t), talk.text(t, i)))
 		want := m.ToolCalls[0].Function
-		if got.content != m.Content || got.name != want.Name || got.arguments != want.Arguments || got.finish != "tool_calls" {
+		if got.content != m.Content || got.name != want.Name || got.arguments != want.Arguments ||
+			got.finish != "tool_calls" {
 			t.Errorf("turn %d: got %+v, want %+v", turns, got, m)
 		}
 	}
@@ -155,7 +156,8 @@ func TestSolveAsCopilotPlayedIt(t *testing.T) {
 		t.Errorf("last: %+v", last)
 	}
 	u := last.usage
-	if u.Prompt < 1000 || u.PromptDetails.Cached == 0 || u.PromptDetails.Cached > u.Prompt || u.Completion == 0 ||
+	if u.Prompt < 1000 || u.PromptDetails.Cached == 0 || u.PromptDetails.Cached > u.Prompt ||
+		u.Completion == 0 ||
 		u.CompletionDetails.Reasoning > u.Completion || u.Total != u.Prompt+u.Completion {
 		t.Errorf("usage %+v", u)
 	}
@@ -239,7 +241,8 @@ func TestBehaviours(t *testing.T) {
 			if len(calls) != c.calls || !strings.HasPrefix(calls[len(calls)-1], c.last) {
 				t.Errorf("%d calls: %.2000q", len(calls), calls)
 			}
-			if !strings.HasSuffix(calls[0], " cat solution.py") || !strings.HasSuffix(calls[1], " grep -n 'f1(' solution.py") {
+			if !strings.HasSuffix(calls[0], " cat solution.py") ||
+				!strings.HasSuffix(calls[1], " grep -n 'f1(' solution.py") {
 				t.Errorf("it did not look first: %q", calls[:2])
 			}
 		})
@@ -263,7 +266,8 @@ func TestLongFileGoesThroughTheShell(t *testing.T) {
 func TestErrorBehaviour(t *testing.T) {
 	resp := play(t, "error:503", Script{}, `not even JSON`)
 	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != 503 || string(body) != `{"error":{"code":"server_error","message":"scripted error 503","type":"server_error"}}` {
+	if resp.StatusCode != 503 ||
+		string(body) != `{"error":{"code":"server_error","message":"scripted error 503","type":"server_error"}}` {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -287,7 +291,8 @@ func TestScriptedTalksWhenAsked(t *testing.T) {
 		"summary": `{"stream":true,"tools":[` + bashTool + `],"messages":[` + history +
 			`{"role":"user","content":"Please create a detailed summary of the conversation so far."}]}`,
 	} {
-		if s := listenTo(t, play(t, "endless", testScript(t), body)); s.finish != "stop" || s.content == "" || s.name != "" {
+		if s := listenTo(t, play(t, "endless", testScript(t), body)); s.finish != "stop" ||
+			s.content == "" || s.name != "" {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -370,13 +375,15 @@ func TestScriptedInASession(t *testing.T) {
 	}
 	b := openBox(t, New(Options{}), up, overTCP(t))
 	for range 3 {
-		if status, text, err := b.ask(`{"stream":true}`); status != 500 || err != nil || !strings.Contains(text, "scripted error 500") {
+		if status, text, err := b.ask(`{"stream":true}`); status != 500 || err != nil ||
+			!strings.Contains(text, "scripted error 500") {
 			t.Errorf("%d %q %v", status, text, err)
 		}
 	}
 	b.end()
 	st := b.Stats()
-	if !st.Scripted || st.LastError == nil || !st.LastError.Scripted || st.LastError.PausesSweep() || st.Exhausted != 3 || st.Requests != 3 {
+	if !st.Scripted || st.LastError == nil || !st.LastError.Scripted || st.LastError.PausesSweep() ||
+		st.Exhausted != 3 || st.Requests != 3 {
 		t.Errorf("%+v", st)
 	}
 	if !reflect.DeepEqual(b.exchanges[0].Usage, Usage{n64(0), n64(0), n64(0), n64(0)}) {

@@ -14,14 +14,22 @@ type conversation struct {
 	Model    string `json:"model"`
 	Stream   bool   `json:"stream"`
 	Messages []struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
+		Role    string   `json:"role"`
+		Content contents `json:"content"`
 	} `json:"messages"`
 	Tools []struct {
 		Function toolOffer `json:"function"`
 	} `json:"tools"`
 
 	size int // of the request
+}
+
+// contents is what matters of a message's content, which may be long.
+type contents struct{ summary bool }
+
+func (c *contents) UnmarshalJSON(text []byte) error {
+	c.summary = bytes.Contains(text, []byte("summary of the conversation"))
+	return nil
 }
 
 // toolOffer is a tool that the agent has, with the names of its parameters.
@@ -64,7 +72,7 @@ func (c *conversation) wantsSummary() bool {
 		return false
 	}
 	last := c.Messages[len(c.Messages)-1]
-	return last.Role == "user" && bytes.Contains(last.Content, []byte("summary of the conversation"))
+	return last.Role == "user" && last.Content.summary
 }
 
 // tool finds an offered tool by the first of the names that exists.
@@ -268,7 +276,8 @@ func errorBody(status int, message string) []byte {
 	case status >= 500:
 		kind = "server_error"
 	}
-	body, err := json.Marshal(map[string]any{"error": map[string]any{"message": message, "type": kind, "code": kind}})
+	told := map[string]string{"message": message, "type": kind, "code": kind}
+	body, err := json.Marshal(map[string]any{"error": told})
 	if err != nil { // texts only
 		return []byte("{}")
 	}

@@ -45,8 +45,13 @@ func GuestCommand(processes int64, argv []string) []string {
 func SignalCommand(sig string) []string { return []string{Path, "signal", sig} }
 
 // KillCommand kills every other process of the uid that runs it, and exits
-// with 0 when none is left, with 1 when some still are after ten seconds.
-func KillCommand() []string { return []string{Path, "kill"} }
+// with 0 when none is left, with 1 when some still are after ten seconds, and
+// with something else when it could not start. The shell comes first because
+// it needs no thread: where a fork bomb has taken all processes, the engine can
+// still start one program, but the relay's runtime could not start.
+func KillCommand() []string {
+	return []string{"/bin/sh", "-c", "kill -KILL -1 2>/dev/null; exec " + Path + " kill"}
+}
 
 // ArchiveBounds limit what ArchiveCommand writes. A zero field means the
 // program's default.

@@ -37,10 +37,15 @@ func testKillFlood(s *suite) {
 
 func testKillEndsCommands(s *suite) {
 	b := s.start(s.spec(idle))
-	r, w := io.Pipe()
-	defer w.Close()
-	p, err := b.Exec(s.ctx, sandbox.Command{Args: echo.args(), Env: path, Stdin: r})
+	in, input := io.Pipe()
+	defer input.Close()
+	output, out := io.Pipe()
+	p, err := b.Exec(s.ctx, sandbox.Command{Args: echo.args(), Env: path, Stdin: in, Stdout: out})
 	s.must("starting command", err)
+	_, err = io.WriteString(input, "runs\n")
+	s.must("writing", err)
+	_, err = io.ReadFull(output, make([]byte, len("runs\n")))
+	s.must("reading", err)
 	s.must("killing", b.Kill(s.ctx))
 	if code, err := p.Wait(s.ctx); err != nil || code != killedCode {
 		s.Errorf("command of a killed box: code %d, %v; want %d", code, err, killedCode)

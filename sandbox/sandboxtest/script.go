@@ -267,8 +267,8 @@ const crowdSize = 40
 // crowd starts processes; it fails when it may not.
 var crowd = script{
 	name: "crowd",
-	shell: fmt.Sprintf(`i=0; while [ $i -lt %d ]; do
-sleep 1000 </dev/null >/dev/null 2>&1 & i=$((i+1)); done; kill $(jobs -p) 2>/dev/null; wait; exit 0`, crowdSize),
+	shell: fmt.Sprintf(`i=0; all=; while [ $i -lt %d ]; do
+sleep 1000 </dev/null >/dev/null 2>&1 & all="$all $!"; i=$((i+1)); done; kill $all`, crowdSize),
 	fake: func(_ context.Context, p *fake.Proc) int {
 		if p.Box.Pids() < crowdSize {
 			return 2

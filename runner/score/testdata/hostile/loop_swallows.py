@@ -1,4 +1,4 @@
-# expect: failed behaviour: took more than 1s of CPU time in function g
+# expect: failed behaviour: took more than
 from mylibrary import default
 import math
 import operator

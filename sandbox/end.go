@@ -1,0 +1,89 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Ending says how to end everything that runs beside PID 1 of a box, so that
+// what it has left in the home can still be read.
+type Ending struct {
+	// Exited is closed when the agent has ended by itself; then it is not asked.
+	Exited <-chan struct{}
+	Signal []string      // argv that asks the guest to end; nil does not ask
+	Grace  time.Duration // between asking and killing
+	Kill   []string      // argv that kills the guest's processes; exits with 0 when none is left
+	Pids   int64         // the process limit of the box, raised when killing does not work
+}
+
+// Bounds of EndGuest: one try of killing, and the raises of the process limit.
+// A raise is small because a fork bomb takes it, too; more processes then make
+// the next try slower.
+const (
+	killTry  = 45 * time.Second
+	pidsStep = 32
+	pidsMost = 1024
+)
+
+// EndGuest asks the guest to end, waits, and kills every process of its uid; it
+// returns nil when none is left. ctx bounds all of it: against a fork bomb
+// on a busy machine a single try can take half a minute. A Fault says that
+// the box itself is gone or does not run; then its home is lost.
+func EndGuest(ctx context.Context, box Box, e Ending) error {
+	askGuest(ctx, box, e)
+	for raise := int64(pidsStep); ; raise = min(2*raise, pidsMost) {
+		err := killGuest(ctx, box, e.Kill)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil, IsFault(err, FaultNotRunning), IsFault(err, FaultGone):
+			return fmt.Errorf("killing the guest's processes: %w", err)
+		}
+		// Whether the raise works shows in the next try.
+		_ = box.SetPids(ctx, e.Pids+raise)
+	}
+}
+
+// askGuest gives the agent a chance to write the end of its trace. Nothing
+// that goes wrong here matters: killing comes next.
+func askGuest(ctx context.Context, box Box, e Ending) {
+	if len(e.Signal) == 0 {
+		return
+	}
+	select {
+	case <-e.Exited:
+		return
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Grace)
+	defer cancel()
+	p, err := box.Exec(ctx, Command{Args: e.Signal})
+	if err != nil {
+		return
+	}
+	if code, err := p.Wait(ctx); err != nil || code != 0 {
+		return
+	}
+	select {
+	case <-e.Exited:
+	case <-ctx.Done():
+	}
+}
+
+func killGuest(ctx context.Context, box Box, argv []string) error {
+	ctx, cancel := context.WithTimeout(ctx, killTry)
+	defer cancel()
+	p, err := box.Exec(ctx, Command{Args: argv})
+	if err != nil {
+		return err
+	}
+	code, err := p.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return fmt.Errorf("the killing command exits with %d", code)
+	}
+	return nil
+}
