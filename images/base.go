@@ -92,7 +92,6 @@ func (b *Builder) origin(ctx context.Context, name string) (origin, error) {
 		if ctx.Err() != nil {
 			return origin{}, err
 		}
-		b.logf("%s cannot be had, so Debian %s is bootstrapped: %v", sys.Image, sys.Release, err)
 		return origin{kind: BaseBootstrap}, nil
 	}
 	return origin{kind: BasePull}, nil
@@ -157,8 +156,7 @@ func (b *Builder) pullOnce(ctx context.Context, ref string) error {
 	note := filepath.Join(b.state, "no-registry-"+short(digestOf(b.endpoint, host)))
 	if b.opts.Base == BaseAuto {
 		if err := readNote(note); err != nil {
-			b.registries[host] = err
-			return err
+			return b.noRegistry(host, err)
 		}
 	}
 	b.logf("pulling %s", ref)
@@ -166,8 +164,18 @@ func (b *Builder) pullOnce(ctx context.Context, ref string) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	b.registries[host] = err
+	err = b.noRegistry(host, err)
 	return errors.Join(err, os.WriteFile(note, []byte(oneLine(err.Error())+"\n"), 0o600))
+}
+
+// noRegistry remembers that nothing can be pulled from host, and says so once.
+// The caller holds the token of b.pulling.
+func (b *Builder) noRegistry(host string, err error) error {
+	b.registries[host] = err
+	if b.opts.Base == BaseAuto {
+		b.logf("nothing can be pulled from %s, so Debian is bootstrapped (%v)", host, err)
+	}
+	return err
 }
 
 // readNote returns the failure that another process noted a short while ago.

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
+	"golang.org/x/sync/errgroup"
 
 	"cabra-run/sandbox/docker"
 )
@@ -160,6 +161,20 @@ func (b *Builder) Ensure(ctx context.Context, name string) (Image, error) {
 		err = &Error{What: fmt.Sprintf("image %s was removed while it was made", tag), Hint: "try again"}
 	}
 	return found, err
+}
+
+// EnsureAll returns several images, in the order of their names, built side by
+// side where they must be built. The first failure ends the other builds.
+func (b *Builder) EnsureAll(ctx context.Context, names ...string) ([]Image, error) {
+	list := make([]Image, len(names))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		g.Go(func() (err error) {
+			list[i], err = b.Ensure(ctx, name)
+			return err
+		})
+	}
+	return list, g.Wait()
 }
 
 // Lookup returns the image if it is there, and builds nothing.

@@ -169,7 +169,7 @@ func (a *attempt) openGateway() error {
 	a.gate, err = a.sweep.Gateway.Open(gateway.SessionOptions{
 		Upstream: m.Upstream, Model: m.Wire, Record: recorder,
 		Script: gateway.Script{
-			Trial: string(a.task.ID), File: tasks.SolutionFile,
+			Place: a.trial.Seq, File: tasks.SolutionFile,
 			Starter: a.task.Starter[tasks.SolutionFile], Reference: a.task.Reference[tasks.SolutionFile],
 			Edited: a.task.Check.Edited,
 		},

@@ -22,10 +22,7 @@ const (
 	commandTimeout = 30 * time.Second // of one helper command in a box
 	archiveTimeout = 2 * time.Minute
 	killTimeout    = time.Minute
-	killTries      = 4
-	// pidsRaise is how far the process limit is raised, once more at each
-	// try, so that a box full of processes lets a helper command in.
-	pidsRaise = 64
+	endTimeout     = 6 * time.Minute // of asking, killing and archiving together
 )
 
 // listFile is the list of what was read from a box and what was refused.
@@ -50,7 +47,7 @@ func (a *attempt) end(ctx context.Context) {
 		if usage, err := a.box.Usage(cleanup); err == nil {
 			a.note(usage)
 		}
-		a.endAgent(ctx, cleanup)
+		a.endAgent(ctx)
 	}
 	a.record.WallSeconds = time.Since(a.started).Seconds()
 	killCtx, cancelKill := context.WithTimeout(cleanup, killTimeout)
@@ -72,52 +69,35 @@ func (a *attempt) alive() bool {
 	}
 }
 
-func (a *attempt) endAgent(ctx, cleanup context.Context) {
-	if a.evidence.ExitCode == nil && a.evidence.Fault == nil {
-		a.signal(ctx, cleanup)
+// endAgent ends what runs beside PID 1 and reads the home. An abort of the
+// sweep, which ends ctx, cuts both short; the trace is lost then.
+func (a *attempt) endAgent(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	ending := sandbox.Ending{
+		Exited: a.exited, Grace: a.sweep.Settings.Grace, Kill: relay.KillCommand(),
+		Pids: a.sweep.Settings.Limits.OrDefaults().Pids,
 	}
-	if err := a.killGuest(cleanup); err != nil {
+	if a.evidence.Fault == nil {
+		ending.Signal = relay.SignalCommand(a.launch.Signal)
+	}
+	err := sandbox.EndGuest(ctx, a.box, ending)
+	a.noteExit()
+	if err != nil {
 		return // the box's death takes the rest along; the trace is lost
 	}
-	a.archiveHome(cleanup)
+	a.archiveHome(ctx)
 }
 
-// signal asks the agent to end in order and waits the grace for it.
-func (a *attempt) signal(ctx, cleanup context.Context) {
-	if _, err := a.helper(cleanup, relay.SignalCommand(a.launch.Signal), io.Discard); err != nil {
-		return
-	}
-	grace := time.NewTimer(a.sweep.Settings.Grace)
-	defer grace.Stop()
+// noteExit takes the exit code of an agent that ended after all.
+func (a *attempt) noteExit() {
 	select {
 	case <-a.exited:
 		if a.exit.err == nil {
 			a.evidence.ExitCode = &a.exit.code
 		}
-	case <-grace.C:
-	case <-ctx.Done():
+	default:
 	}
-}
-
-// killGuest kills every process of the agent's uid. In a box that is full of
-// processes nothing can be started before its limit is raised, and a raise is
-// used up at once by what forks in there, hence several tries.
-func (a *attempt) killGuest(ctx context.Context) error {
-	limit := a.sweep.Settings.Limits.OrDefaults().Pids
-	var err error
-	for k := range int64(killTries) {
-		if err = a.box.SetPids(ctx, limit+(k+1)*pidsRaise); err != nil {
-			continue
-		}
-		var code int
-		if code, err = a.helper(ctx, relay.KillCommand(), io.Discard); err == nil && code == 0 {
-			return nil
-		}
-		if err == nil {
-			err = fmt.Errorf("processes of the agent survive (exit code %d)", code)
-		}
-	}
-	return err
 }
 
 // helper runs a command of the relay program beside PID 1 to its end.
@@ -280,8 +260,8 @@ func (a *attempt) concludeGateway() {
 	a.record.WaitSeconds = stats.Waited.Seconds()
 	a.evidence.Answers = stats.Answers
 	if f := stats.LastError; f != nil {
-		a.evidence.Failure = &providerFailure{Status: f.Status, Message: f.Message, Permanent: f.Permanent}
-		a.permanent = f.Permanent
+		a.evidence.Failure = &providerFailure{Status: f.Status, Message: f.Message}
+		a.permanent = f.PausesSweep()
 		a.staged = stats.Scripted
 	}
 }

@@ -32,9 +32,8 @@ const (
 // providerFailure is the last thing that the provider said, when no usable
 // answer came after it.
 type providerFailure struct {
-	Status    int
-	Message   string
-	Permanent bool // credentials or an unknown model: trying again cannot help
+	Status  int
+	Message string
 }
 
 // evidence is all that is known of an ended attempt. An exit code alone proves

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,29 @@ func newWorld() *world {
 }
 
 func (w *world) options(dir string) fake.Options {
-	return fake.Options{Dir: dir, Images: []string{toyImage}, Programs: map[string]fake.Program{relay.Path: w.relay}}
+	return fake.Options{Dir: dir, Images: []string{toyImage}, Program: w.program}
+}
+
+// program knows the relay, and the killing command whatever it is wrapped in.
+func (w *world) program(args []string) fake.Program {
+	switch {
+	case args[0] == relay.Path:
+		return w.relay
+	case slices.Equal(args, relay.KillCommand()):
+		return func(_ context.Context, p *fake.Proc) int { return w.stop(p) }
+	}
+	return nil
+}
+
+// stop ends the toy of a box, as a signal would.
+func (w *world) stop(p *fake.Proc) int {
+	w.mu.Lock()
+	stop := w.stops[p.Box]
+	w.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	return 0
 }
 
 // relay stands in for the relay program with all of its subcommands.
@@ -83,13 +106,7 @@ func (w *world) relay(ctx context.Context, p *fake.Proc) int {
 			}
 		}
 	case "signal", "kill":
-		w.mu.Lock()
-		stop := w.stops[p.Box]
-		w.mu.Unlock()
-		if stop != nil {
-			stop()
-		}
-		return 0
+		return w.stop(p)
 	case "archive":
 		return archive(p)
 	}

@@ -18,12 +18,12 @@ type watchLimits struct {
 
 // reading is what the watchdog knows at one moment.
 type reading struct {
-	Now          time.Time
-	Started      time.Time
-	Waited       time.Duration // for the provider
-	LastActivity time.Time     // model traffic, output, workspace
-	Output       int64
-	Usage        sandbox.Usage
+	Now     time.Time
+	Started time.Time
+	Waited  time.Duration // for the provider
+	Quiet   time.Duration // without model traffic, output or change, and not waiting for the provider
+	Output  int64
+	Usage   sandbox.Usage
 }
 
 // strike is the limit that a reading breaks.
@@ -49,8 +49,8 @@ func (l watchLimits) check(r reading) (s strike, ok bool) {
 		}
 		return strike{Ended: endedTimeout, Detail: detail}, true
 	}
-	if quiet := r.Now.Sub(r.LastActivity); l.Stall > 0 && quiet >= l.Stall {
-		return strike{Ended: endedStalled, Detail: fmt.Sprintf("no sign of work for %s", quiet.Round(time.Second))}, true
+	if l.Stall > 0 && r.Quiet >= l.Stall {
+		return strike{Ended: endedStalled, Detail: fmt.Sprintf("no sign of work for %s", r.Quiet.Round(time.Second))}, true
 	}
 	return strike{}, false
 }

@@ -11,7 +11,7 @@ func TestWatchLimits(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	limits := watchLimits{Timeout: 10 * time.Minute, MaxWait: 5 * time.Minute, Stall: 3 * time.Minute, Output: 64 << 20, Disk: 256 << 20}
 	at := func(d time.Duration, change func(*reading)) reading {
-		r := reading{Now: start.Add(d), Started: start, LastActivity: start.Add(d)}
+		r := reading{Now: start.Add(d), Started: start}
 		if change != nil {
 			change(&r)
 		}
@@ -28,8 +28,8 @@ func TestWatchLimits(t *testing.T) {
 		{"extended by waiting", at(12*time.Minute, func(r *reading) { r.Waited = 3 * time.Minute }), endedItself, ""},
 		{"extension used up", at(13*time.Minute, func(r *reading) { r.Waited = 3 * time.Minute }), endedTimeout, ""},
 		{"extension is bounded", at(15*time.Minute, func(r *reading) { r.Waited = time.Hour }), endedTimeout, ""},
-		{"stalled", at(4*time.Minute, func(r *reading) { r.LastActivity = start.Add(time.Minute) }), endedStalled, ""},
-		{"nearly stalled", at(4*time.Minute, func(r *reading) { r.LastActivity = start.Add(time.Minute + time.Second) }), endedItself, ""},
+		{"stalled", at(4*time.Minute, func(r *reading) { r.Quiet = 3 * time.Minute }), endedStalled, ""},
+		{"nearly stalled", at(4*time.Minute, func(r *reading) { r.Quiet = 3*time.Minute - time.Second }), endedItself, ""},
 		{"output", at(time.Minute, func(r *reading) { r.Output = 64<<20 + 1 }), endedLimit, LimitOutput},
 		{"disk", at(time.Minute, func(r *reading) { r.Usage = sandbox.Usage{WorkspaceBytes: 256<<20 + 1} }), endedLimit, LimitDisk},
 		{"disk unknown", at(time.Minute, func(r *reading) { r.Usage = sandbox.Usage{WorkspaceBytes: -1} }), endedItself, ""},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cabra-run/sandbox"
+	"cabra-run/sandbox/gateway"
 	"cabra-run/sandbox/relay"
 )
 
@@ -24,7 +25,7 @@ func readerOf(s string) io.Reader {
 func (a *attempt) work(ctx context.Context) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	w := &watcher{attempt: a, lastActivity: a.started}
+	w := &watcher{attempt: a, active: a.started}
 	for {
 		select {
 		case <-a.exited:
@@ -72,9 +73,10 @@ func (a *attempt) strike(s strike) {
 // watcher holds what the watchdog remembers from one reading to the next.
 type watcher struct {
 	*attempt
-	lastActivity time.Time
-	workspace    int64
-	faults       int
+	active    time.Time     // the last sign of work
+	waited    time.Duration // for the provider, by then
+	workspace int64
+	faults    int
 }
 
 // look takes a reading and reports whether the attempt is over.
@@ -85,25 +87,38 @@ func (w *watcher) look(ctx context.Context, now time.Time) bool {
 	}
 	w.faults = 0
 	w.note(usage)
-	if usage.WorkspaceBytes != w.workspace {
-		w.workspace, w.lastActivity = usage.WorkspaceBytes, now
-	}
-	set := w.sweep.Settings
 	stats := w.gate.Stats()
-	printed, lastPrint := w.out.seen()
-	for _, at := range []time.Time{stats.LastActivity, lastPrint} {
-		if at.After(w.lastActivity) {
-			w.lastActivity = at
-		}
+	if stats.Exhausted > 0 && !stats.Scripted {
+		// The gateway has tried long enough; the CLI would only start over.
+		return true
 	}
+	printed, lastPrint := w.out.seen()
+	w.signs(now, usage, stats, lastPrint)
+	set := w.sweep.Settings
 	limits := watchLimits{Timeout: set.Timeout, MaxWait: set.MaxWait, Stall: set.Stall,
 		Output: set.OutputBytes, Disk: set.Limits.OrDefaults().WorkspaceBytes}
 	s, struck := limits.check(reading{Now: now, Started: w.started, Waited: stats.Waited,
-		LastActivity: w.lastActivity, Output: printed, Usage: usage})
+		Quiet: now.Sub(w.active) - (stats.Waited - w.waited), Output: printed, Usage: usage})
 	if struck {
 		w.strike(s)
 	}
 	return struck
+}
+
+// signs notes signs of work: model traffic, output, a workspace that changes.
+func (w *watcher) signs(now time.Time, usage sandbox.Usage, stats gateway.Stats, lastPrint time.Time) {
+	latest := w.active
+	if usage.WorkspaceBytes != w.workspace {
+		w.workspace, latest = usage.WorkspaceBytes, now
+	}
+	for _, at := range []time.Time{stats.LastActivity, lastPrint} {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	if latest.After(w.active) {
+		w.active, w.waited = latest, stats.Waited
+	}
 }
 
 // usageFault bears with an engine that does not answer for a moment.

@@ -49,12 +49,20 @@ type collector struct {
 	bytes   int64
 	made    map[string]bool // folders made in dst
 	kept    map[string]bool // files made in dst
+	first   map[string]bool // of CollectLimits.First, those not met yet
 }
 
 func newCollector(dst *os.Root, limits CollectLimits) *collector {
-	return &collector{
-		dst: dst, limits: limits.OrDefaults(), made: map[string]bool{}, kept: map[string]bool{},
+	c := &collector{
+		dst: dst, limits: limits.OrDefaults(),
+		made: map[string]bool{}, kept: map[string]bool{}, first: map[string]bool{},
 	}
+	for _, name := range c.limits.First {
+		if len(c.first) < c.limits.Files && plainPath(name) {
+			c.first[name] = true
+		}
+	}
+	return c
 }
 
 // entry counts one more entry and reports whether it may be looked at.
@@ -78,17 +86,29 @@ func (c *collector) refuse(name, reason string) {
 // admit decides by name and size alone, before a byte is read. It returns the
 // reason against the file, "" when it is welcome.
 func (c *collector) admit(name string, size int64) string {
+	files, bytes := c.room(name)
 	switch {
 	case !plainPath(name) || c.made[name] || c.underFile(name):
 		return RefusedName
 	case depth(name) > c.limits.Depth:
 		return RefusedTooDeep
-	case size < 0 || size > c.limits.FileBytes || size > c.limits.Bytes-c.bytes:
+	case size < 0 || size > c.limits.FileBytes || size > bytes:
 		return RefusedTooLarge
-	case len(c.result.Files) >= c.limits.Files:
+	case files <= 0:
 		return RefusedTooMany
 	}
 	return ""
+}
+
+// room is what is left for a file. Until the first files have all been met, a
+// place for each and half of the bytes are kept free of others.
+func (c *collector) room(name string) (files int, bytes int64) {
+	files, bytes = c.limits.Files-len(c.result.Files), c.limits.Bytes-c.bytes
+	if len(c.first) > 0 && !c.first[name] {
+		files -= len(c.first)
+		bytes -= c.limits.Bytes / 2
+	}
+	return files, bytes
 }
 
 // keep copies a file that admit has welcomed. A source that fails or is longer

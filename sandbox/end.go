@@ -17,13 +17,14 @@ type Ending struct {
 	Pids   int64         // the process limit of the box, raised when killing does not work
 }
 
-// Bounds of EndGuest: one try of killing, and the raises of the process limit.
-// A raise is small because a fork bomb takes it, too; more processes then make
-// the next try slower.
+// Bounds of EndGuest: the time of one try of killing, the tries, and the raises
+// of the process limit. A raise is small because a fork bomb takes it, too;
+// more processes then make the next try slower.
 const (
-	killTry  = 45 * time.Second
-	pidsStep = 32
-	pidsMost = 1024
+	killTime  = 45 * time.Second
+	killTries = 12
+	pidsStep  = 32
+	pidsMost  = 1024
 )
 
 // EndGuest asks the guest to end, waits, and kills every process of its uid; it
@@ -32,16 +33,21 @@ const (
 // the box itself is gone or does not run; then its home is lost.
 func EndGuest(ctx context.Context, box Box, e Ending) error {
 	askGuest(ctx, box, e)
-	for raise := int64(pidsStep); ; raise = min(2*raise, pidsMost) {
+	raise := int64(pidsStep)
+	for try := 1; ; try++ {
 		err := killGuest(ctx, box, e.Kill)
-		switch {
-		case err == nil:
+		if err == nil {
 			return nil
-		case ctx.Err() != nil, IsFault(err, FaultNotRunning), IsFault(err, FaultGone):
+		}
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w; at last: %w", ctx.Err(), err)
+		}
+		if ctx.Err() != nil || try == killTries || IsFault(err, FaultNotRunning) || IsFault(err, FaultGone) {
 			return fmt.Errorf("killing the guest's processes: %w", err)
 		}
 		// Whether the raise works shows in the next try.
 		_ = box.SetPids(ctx, e.Pids+raise)
+		raise = min(2*raise, pidsMost)
 	}
 }
 
@@ -72,7 +78,7 @@ func askGuest(ctx context.Context, box Box, e Ending) {
 }
 
 func killGuest(ctx context.Context, box Box, argv []string) error {
-	ctx, cancel := context.WithTimeout(ctx, killTry)
+	ctx, cancel := context.WithTimeout(ctx, killTime)
 	defer cancel()
 	p, err := box.Exec(ctx, Command{Args: argv})
 	if err != nil {

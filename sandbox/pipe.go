@@ -101,3 +101,12 @@ func (p *Pipe) Drop() {
 	p.drop = true
 	p.ready.Broadcast()
 }
+
+// Pour copies the pipe to w until it ends or w fails. After a failure, or with
+// a nil w, what is written to the pipe from then on is refused.
+func (p *Pipe) Pour(w io.Writer) {
+	if w != nil {
+		io.Copy(w, p) // an error of w ends the copying, which is all it does
+	}
+	p.CloseRead()
+}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// skipFactor bounds the bytes of a stream, kept and skipped ones together, as
-// a multiple of CollectLimits.Bytes: a sparse file of a box is small there and
-// full-length here.
-const skipFactor = 8
+// maxStream bounds the bytes of a stream, kept and skipped ones together. It is
+// generous, because a sparse file of a box is small there and full-length in
+// the stream; the time that a stream may take is the caller's to bound.
+const maxStream = 4 << 30
 
 // ReadTar copies the regular files of a hostile tar stream into dst, an empty
 // folder, under the rules of ReadTree. A broken or overlong stream ends the
@@ -19,8 +19,7 @@ const skipFactor = 8
 // The error is one of the destination.
 func ReadTar(r io.Reader, dst *os.Root, limits CollectLimits) (Collection, error) {
 	c := newCollector(dst, limits)
-	bounded := io.LimitReader(r, c.limits.Bytes*skipFactor)
-	tr := tar.NewReader(bounded)
+	tr := tar.NewReader(io.LimitReader(r, maxStream))
 	for {
 		hdr, err := tr.Next()
 		if errors.Is(err, io.EOF) {
@@ -31,7 +30,12 @@ func ReadTar(r io.Reader, dst *os.Root, limits CollectLimits) (Collection, error
 			return c.result, nil
 		}
 		if !c.entry() {
-			return c.result, nil
+			if len(c.first) == 0 {
+				return c.result, nil
+			}
+			if !c.first[tarName(hdr)] {
+				continue // only the first files are still looked for
+			}
 		}
 		if err := c.tarEntry(hdr, tr); err != nil {
 			return c.result, err
@@ -41,7 +45,8 @@ func ReadTar(r io.Reader, dst *os.Root, limits CollectLimits) (Collection, error
 
 // tarEntry deals with one header and its body.
 func (c *collector) tarEntry(hdr *tar.Header, body io.Reader) error {
-	name := strings.TrimPrefix(hdr.Name, "./")
+	name := tarName(hdr)
+	defer delete(c.first, name)
 	if hdr.Typeflag == tar.TypeDir {
 		name = strings.TrimSuffix(name, "/")
 		if name != "" && name != "." && !plainPath(name) {
@@ -59,6 +64,8 @@ func (c *collector) tarEntry(hdr *tar.Header, body io.Reader) error {
 	}
 	return c.keep(name, hdr.FileInfo().Mode(), hdr.Size, body)
 }
+
+func tarName(hdr *tar.Header) string { return strings.TrimPrefix(hdr.Name, "./") }
 
 // tarRefusal is the reason against everything but a regular file.
 func tarRefusal(hdr *tar.Header) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -24,8 +25,14 @@ func ReadTree(src, dst *os.Root, limits CollectLimits) (Collection, error) {
 	if err != nil {
 		return c.result, fmt.Errorf("opening tree: %w", err)
 	}
-	w := &treeWalk{c: c, top: top}
 	defer top.Close()
+	w := &treeWalk{c: c, top: top, met: map[string]bool{}}
+	for _, name := range c.limits.First {
+		if err := w.firstFile(name); err != nil {
+			return c.result, err
+		}
+	}
+	clear(c.first)
 	for queue := []string{"."}; len(queue) > 0 && !c.result.Truncated; queue = queue[1:] {
 		below, err := w.folder(queue[0])
 		if err != nil {
@@ -41,6 +48,24 @@ func ReadTree(src, dst *os.Root, limits CollectLimits) (Collection, error) {
 type treeWalk struct {
 	c   *collector
 	top *os.File
+	met map[string]bool // first files, dealt with before the walk
+}
+
+// firstFile keeps one of CollectLimits.First, if it is there.
+func (w *treeWalk) firstFile(name string) error {
+	if !w.c.first[name] || w.met[name] {
+		return nil
+	}
+	dir, err := w.open(path.Dir(name))
+	if err != nil {
+		return nil // the walk meets what there is
+	}
+	defer dir.Close()
+	if isDir, err := w.entry(dir, path.Base(name), name); isDir || err != nil {
+		return err
+	}
+	w.met[name] = true
+	return nil
 }
 
 // folder keeps the files of one folder and returns the folders below it.
@@ -112,11 +137,15 @@ func (w *treeWalk) names(dir *os.File) ([]string, error) {
 
 // entry deals with one name of a folder and reports whether it is a folder.
 func (w *treeWalk) entry(dir *os.File, base, full string) (isDir bool, err error) {
-	if !w.c.entry() {
+	if w.met[full] || !w.c.entry() {
 		return false, nil
 	}
 	var st unix.Stat_t
-	if err := unix.Fstatat(int(dir.Fd()), base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	err = unix.Fstatat(int(dir.Fd()), base, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if w.c.first[full] && errors.Is(err, unix.ENOENT) {
+		return false, nil // a first file that is not there any more
+	}
+	if err != nil {
 		w.c.refuse(full, RefusedUnread)
 		return false, nil
 	}

@@ -39,7 +39,7 @@ func dryRun(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.So
 	fmt.Fprintf(w, "agent\t%s %s\nmodel\t%s (%s)\ngrid\t%s, seed %d\n", p.agent.Name(), p.agent.Version(),
 		p.model.Name, p.provider.Description, p.grid.Name, o.seed)
 	fmt.Fprintf(w, "trials\t%d, %d at the same time, at most %d attempts each\n", trials, p.settings.Jobs, p.settings.Retry.Attempts)
-	for _, axis := range tasks.Axes() {
+	for _, axis := range tasks.AllAxes() {
 		for _, size := range tasks.Sizes() {
 			if n := bySize[axis][size]; n > 0 {
 				fmt.Fprintf(w, "\t%s n=%d: %d\n", axis, size, n)

@@ -4,6 +4,7 @@ package imagestest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -29,6 +30,10 @@ func Ensure(t testing.TB, name string) images.Image {
 	}
 	defer b.Close()
 	img, err := b.Ensure(ctx, name)
+	var failed *images.Error
+	if errors.As(err, &failed) {
+		t.Fatalf("image %s: %v\n%s\n%s", name, err, failed.Hint, failed.Log)
+	}
 	if err != nil {
 		t.Fatalf("image %s: %v", name, err)
 	}

@@ -35,9 +35,9 @@ func (s *Scorer) run(ctx context.Context, e *expectation, source string) (behavi
 	if r.problem == "" && !complete {
 		r.problem = fmt.Sprintf("only %d of %d inputs were answered", len(r.answers), Trials)
 	}
-	found := behaviour{problem: r.problem, calls: e.libraryCalls(r.answers), note: r.note}
-	if found.problem == "" && found.note == "" {
-		found.problem, found.note = e.state(r.plain)
+	found := behaviour{problem: r.problem, calls: e.libraryCalls(r.answers), note: e.howCompared() + r.note}
+	if found.problem == "" && r.note == "" {
+		found.problem = e.state(r.plain)
 	}
 	return found, nil
 }
@@ -115,7 +115,7 @@ func (r *running) take(job *runJob, header replyHeader, answer runAnswer) {
 	}
 	why := endText(header, r.s.limits) + " " + job.whereText(header.At)
 	if len(answer.Trials) == len(job.Trials) { // in what comes behind the trials
-		if r.note = "state between calls not checked: " + why; job.Plain == nil {
+		if r.note = "; state between calls not checked: " + why; job.Plain == nil {
 			r.stop(why)
 		}
 		return
@@ -130,6 +130,12 @@ func (r *running) take(job *runJob, header replyHeader, answer runAnswer) {
 	}
 	r.answers = append(r.answers, trialAnswer{Definition: "!" + why})
 	r.ended = header.End == "total" || header.End == "answer"
+}
+
+// howCompared says what a passed check stands for.
+func (e *expectation) howCompared() string {
+	return fmt.Sprintf("%d functions agree on %d inputs, floats within %g of their size or %g",
+		len(e.job.Calls), Trials, relTolerance, absTolerance)
 }
 
 // outputs compares the outputs of all functions on the inputs answered so far.
@@ -212,22 +218,18 @@ func outcomeText(outcome string) string {
 }
 
 // state compares the calls that remembered nothing.
-func (e *expectation) state(plain []string) (problem, note string) {
-	switch {
-	case e.job.Plain == nil:
-		return "", "state between calls not checked: too many evaluations"
-	case len(plain) != len(e.plain):
-		return "main could not be called repeatedly: " + outcomeText(strings.Join(plain, "")), ""
+func (e *expectation) state(plain []string) string {
+	name := e.job.Plain.Call
+	if len(plain) != len(e.plain) {
+		return fmt.Sprintf("%s could not be called repeatedly: %s", name, outcomeText(strings.Join(plain, "")))
 	}
-	main := e.mainPlace()
 	for i, expected := range e.plain {
-		if expected == plain[i] || e.compare[main].outcomes(expected, plain[i]) {
-			continue
+		if expected != plain[i] && !e.compare[e.again].outcomes(expected, plain[i]) {
+			return fmt.Sprintf("call %d of %s in one process: expected %s, got %s",
+				i+1, name, outcomeText(expected), outcomeText(plain[i]))
 		}
-		return fmt.Sprintf("call %d of main in one process: expected %s, got %s",
-			i+1, outcomeText(expected), outcomeText(plain[i])), ""
 	}
-	return "", ""
+	return ""
 }
 
 // libraryCalls compares which library functions were called with what, by the

@@ -6,8 +6,6 @@ import (
 	"slices"
 )
 
-const mainFunction = "main"
-
 // testCalls lists the reference's functions with their parameters, callees
 // before callers, so that the first difference that shows is the one that
 // causes the others. It returns the keys of all values as well.
@@ -104,9 +102,9 @@ func order(r *ruleset) []string {
 	return out
 }
 
-// evaluations counts the function calls that one call leads to when nothing is
-// remembered; it stops counting beyond what is ever run.
-func evaluations(r *ruleset, name string) int {
+// evaluations counts the function calls that one call of each function leads
+// to when nothing is remembered; it stops counting beyond what is ever run.
+func evaluations(r *ruleset) map[string]int {
 	callees := r.callees()
 	counted := map[string]int{}
 	for _, f := range order(r) { // callees come first
@@ -116,5 +114,5 @@ func evaluations(r *ruleset, name string) int {
 		}
 		counted[f] = n
 	}
-	return counted[name]
+	return counted
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"cabra-run/tasks"
@@ -25,9 +24,9 @@ func defect(t *tasks.Task, format string, args ...any) error {
 }
 
 const (
-	drawRounds    = 25      // how often inputs are drawn anew
-	confirmTrials = 10      // inputs of the second execution
-	maxPlainCalls = 300_000 // evaluations of a call that remembers nothing
+	drawRounds    = 25     // how often inputs are drawn anew
+	confirmTrials = 10     // inputs of the second execution
+	maxPlainCalls = 10_000 // evaluations of a call that remembers nothing
 )
 
 // expectation is all that a task asks of a candidate.
@@ -36,6 +35,7 @@ type expectation struct {
 	job     runJob // without a source
 	answers []trialAnswer
 	plain   []string
+	again   int          // place of the function that the plain calls call
 	compare []comparison // by place
 	bytes   int          // about how much of the memory it takes
 }
@@ -54,6 +54,9 @@ func (s *Scorer) expect(ctx context.Context, t *tasks.Task) (*expectation, error
 		return nil, err
 	}
 	e := &expectation{rules: newRuleset(t, starter, reference)}
+	if names := e.rules.unlisted(t); len(names) > 0 {
+		return nil, defect(t, "its check does not list %s as edited", shorten(strings.Join(names, ", "), 200))
+	}
 	calls, keys, err := testCalls(t, e.rules)
 	if err != nil {
 		return nil, err
@@ -156,7 +159,7 @@ func (s *Scorer) runReference(ctx context.Context, t *tasks.Task, job *runJob) (
 // where nothing is remembered between its calls.
 func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) error {
 	e.index()
-	e.job.Plain = plainCalls(e)
+	e.planPlain()
 	job := e.job
 	job.Trials = job.Trials[:confirmTrials]
 	job.Failures = len(job.Calls)*Trials + 1
@@ -171,31 +174,25 @@ func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) err
 	if problem != "" {
 		return defect(t, "two executions of its reference disagree: %s", problem)
 	}
-	if e.plain = again.Plain; e.job.Plain != nil && !e.stateless() {
-		return defect(t, "its reference keeps state between calls of main")
+	if e.plain = again.Plain; !e.stateless() {
+		return defect(t, "its reference keeps state between calls of %s", e.job.Plain.Call)
 	}
 	return nil
 }
 
-// stateless compares the reference's calls of main that remembered nothing:
-// the first and the third had the same input. They are not compared with the
-// other outputs, for numpy may round differently where an array is a view.
+// stateless compares the reference's calls that remembered nothing: the first
+// and the third had the same input. They are not compared with the other
+// outputs, for numpy may round differently where an array is a view.
 func (e *expectation) stateless() bool {
 	if len(e.plain) != len(e.job.Plain.Values) {
 		return false
 	}
-	main := e.mainPlace()
 	for _, outcome := range e.plain {
 		if !strings.HasPrefix(outcome, "=") {
 			return false
 		}
 	}
-	return e.plain[0] == e.plain[2] || e.compare[main].outcomes(e.plain[0], e.plain[2])
-}
-
-// mainPlace is the place of main among the test calls, or -1.
-func (e *expectation) mainPlace() int {
-	return slices.IndexFunc(e.job.Calls, func(c testCall) bool { return c.Name == mainFunction })
+	return e.plain[0] == e.plain[2] || e.compare[e.again].outcomes(e.plain[0], e.plain[2])
 }
 
 // index prepares what comparing needs.
@@ -215,15 +212,21 @@ func (e *expectation) index() {
 	}
 }
 
-// plainCalls asks for main on the first input, the second, and the first again.
-func plainCalls(e *expectation) *plainJob {
-	main := e.mainPlace()
-	if main < 0 || evaluations(e.rules, mainFunction) > maxPlainCalls {
-		return nil
+// planPlain asks for calls on the first input, the second, and the first
+// again: of main, or where that would take too many evaluations, of the
+// function that comes closest.
+func (e *expectation) planPlain() {
+	counted := evaluations(e.rules)
+	for place, call := range e.job.Calls {
+		n, most := counted[call.Name], counted[e.job.Calls[e.again].Name]
+		if n <= maxPlainCalls && (n >= most || most > maxPlainCalls) {
+			e.again = place
+		}
 	}
+	call := e.job.Calls[e.again]
 	first, second := e.job.Trials[0], e.job.Trials[1]
-	return &plainJob{
-		Stubs: first.Stubs, Call: mainFunction, Params: pairs(e.job.Calls[main].Params),
+	e.job.Plain = &plainJob{
+		Stubs: first.Stubs, Call: call.Name, Params: pairs(call.Params),
 		Values: []map[string]string{first.Values, second.Values, first.Values},
 	}
 }

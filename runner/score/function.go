@@ -11,8 +11,8 @@ import (
 // reflective names give a function hold of things that no refactoring needs,
 // and that could tamper with the counting of library calls.
 var reflective = []string{
-	"eval", "exec", "compile", "__import__", "globals", "locals", "vars", "dir", "getattr",
-	"setattr", "delattr", "open", "input", "breakpoint", "sys", "attrgetter", "methodcaller",
+	"eval", "exec", "compile", "__import__", "globals", "locals", "vars", "getattr",
+	"setattr", "delattr", "open", "breakpoint", "sys", "attrgetter", "methodcaller",
 }
 
 // function returns what is wrong with an edited function: its signature, a
@@ -33,7 +33,64 @@ func (r *ruleset) function(mine, reference node) []string {
 			problems = append(problems, fmt.Sprintf("does not use %s", name))
 		}
 	}
+	problems = append(problems, r.passing(mine, reference)...)
 	return append(problems, r.banned(mine)...)
+}
+
+// passing checks that a function hands the same parameters to other functions
+// as the reference does. Outputs do not always show it: a maximum may hide
+// whatever its smaller argument was made from.
+func (r *ruleset) passing(mine, reference node) []string {
+	want, got := r.passed(reference), r.passed(mine)
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		for _, params := range slices.Sorted(maps.Keys(got[name])) {
+			if want[name] != nil && !want[name][params] && !want[name][anyParameters] && params != anyParameters {
+				problems = append(problems, fmt.Sprintf("passes (%s) to %s, not (%s)",
+					params, name, strings.Join(slices.Sorted(maps.Keys(want[name])), ") or (")))
+			}
+		}
+	}
+	return problems
+}
+
+// anyParameters stands for a call whose parameters cannot be told.
+const anyParameters = "*"
+
+// passed returns which parameters a function hands to each function of the
+// program, one text for each way it does so.
+func (r *ruleset) passed(function node) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	walk(function["body"], func(n node) {
+		name := n.child("func").text("id")
+		if n.class() != "Call" || r.kept[name] == nil {
+			return
+		}
+		if out[name] == nil {
+			out[name] = map[string]bool{}
+		}
+		out[name][r.bind(name, n)] = true
+	})
+	return out
+}
+
+// bind returns the names of the parameters that a call gives values to.
+func (r *ruleset) bind(name string, call node) string {
+	params, _ := parameters(r.kept[name].node())
+	given := map[string]bool{}
+	for i, arg := range call.nodes("args") {
+		if i >= len(params) || arg.class() == "Starred" {
+			return anyParameters
+		}
+		given[params[i].Name] = true
+	}
+	for _, keyword := range call.nodes("keywords") {
+		if keyword.text("arg") == "" { // two stars
+			return anyParameters
+		}
+		given[shorten(keyword.text("arg"), 40)] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(given)), ", ")
 }
 
 // libraryUses returns the library functions that a function's body names.

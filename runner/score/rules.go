@@ -48,6 +48,22 @@ func newRuleset(t *tasks.Task, starter, reference *module) *ruleset {
 	return r
 }
 
+// unlisted returns the functions that the reference changes, adds or removes
+// although the task's check does not list them.
+func (r *ruleset) unlisted(t *tasks.Task) []string {
+	starter := r.starter.functions()
+	var out []string
+	for name := range r.names {
+		before, after := starter[name], r.kept[name]
+		same := before != nil && after != nil && before.same(after)
+		if !same && !slices.Contains(t.Check.Edited, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // functions returns what is wrong with the set of functions of c.
 func (r *ruleset) functions(c *module) []string {
 	var problems []string

@@ -2,6 +2,8 @@ package score
 
 import (
 	"context"
+	"regexp"
+	"strings"
 	"testing"
 
 	"cabra-run/tasks"
@@ -38,17 +40,42 @@ func tinyTask() *tasks.Task {
 
 func solution(text string) tasks.Files { return tasks.Files{tasks.SolutionFile: text} }
 
-func TestTinyTask(t *testing.T) {
+func TestVerdictsTell(t *testing.T) {
 	s := newScorer(t, 1)
 	task := tinyTask()
-	for name, files := range map[string]tasks.Files{"reference": task.Reference, "starter": task.Starter} {
-		v, err := s.Score(context.Background(), task, files)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %+v", name, v)
-		if v.Solved != (name == "reference") {
-			t.Errorf("%s: solved = %v, reason %q", name, v.Solved, v.Reason)
+	v, err := s.Score(context.Background(), task, task.Reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Solved || v.Reason != "" || v.Scorer != "strict" || v.Version != "strict/1" || len(v.Checks) != 5 {
+		t.Errorf("reference: %+v", v)
+	}
+	v, err = s.Score(context.Background(), task, solution(strings.Replace(
+		task.Reference[tasks.SolutionFile], "return mult * abs(val)", "return mult + abs(val)", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Which function, which input, expected and got; f and main differ because of g.
+	reason := regexp.MustCompile(`^behaviour: g\(val=[-\d.e]+, mult=[-\d.e]+\): expected [-\d.e]+, got [-\d.e]+ \(and 2 more functions differ\)$`)
+	if v.Solved || !reason.MatchString(v.Reason) {
+		t.Errorf("a wrong candidate: %+v", v)
+	}
+}
+
+func TestMissingAndOtherFiles(t *testing.T) {
+	s := newScorer(t, 1)
+	task := tinyTask()
+	for name, row := range map[string]struct {
+		files  tasks.Files
+		solved bool
+	}{
+		"no files":        {nil, false},
+		"another file":    {tasks.Files{"other.py": task.Reference[tasks.SolutionFile]}, false},
+		"files beside it": {tasks.Files{tasks.SolutionFile: task.Reference[tasks.SolutionFile], "math.py": "sin = None"}, true},
+	} {
+		v, err := s.Score(context.Background(), task, row.files)
+		if err != nil || v.Solved != row.solved {
+			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,11 +42,10 @@ func Validate(ctx context.Context, src tasks.Source, s *Scorer, parallel int, pr
 	var mu sync.Mutex
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(max(parallel, 1))
+	var broken error
 	for t, err := range src.Tasks(groupCtx) {
-		if err != nil {
-			return report, errors.Join(group.Wait(), err)
-		}
-		if groupCtx.Err() != nil {
+		if err != nil || groupCtx.Err() != nil {
+			broken = err
 			break
 		}
 		group.Go(func() error {
@@ -63,10 +63,10 @@ func Validate(ctx context.Context, src tasks.Source, s *Scorer, parallel int, pr
 			return nil
 		})
 	}
-	err := group.Wait()
+	err := cmp.Or(group.Wait(), broken, ctx.Err()) // the first is the cause of the others
 	slices.SortFunc(report.Violations, func(a, b Violation) int { return strings.Compare(a.String(), b.String()) })
 	report.Elapsed = time.Since(began)
-	return report, errors.Join(err, ctx.Err())
+	return report, err
 }
 
 func validateTask(ctx context.Context, s *Scorer, t *tasks.Task) ([]Violation, error) {

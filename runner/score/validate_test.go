@@ -2,8 +2,11 @@ package score
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"cabra-run/tasks"
@@ -37,4 +40,95 @@ func TestValidate(t *testing.T) {
 		t.Error(v)
 	}
 	t.Logf("%d tasks in %v", report.Tasks, report.Elapsed)
+}
+
+// listed is a source of given tasks that may end in an error.
+type listed struct {
+	tasks []tasks.Task
+	err   error
+}
+
+func (l listed) Len() int { return len(l.tasks) }
+
+func (l listed) Tasks(context.Context) iter.Seq2[tasks.Task, error] {
+	return func(yield func(tasks.Task, error) bool) {
+		for _, t := range l.tasks {
+			if !yield(t, nil) {
+				return
+			}
+		}
+		if l.err != nil {
+			yield(tasks.Task{}, l.err)
+		}
+	}
+}
+
+func TestValidateListsViolations(t *testing.T) {
+	var set listed
+	for instance, change := range []func(*tasks.Task){
+		func(*tasks.Task) {},
+		func(t *tasks.Task) { t.Starter = t.Reference },
+		func(t *tasks.Task) { t.Check.Edited = []string{"f"} },
+		func(t *tasks.Task) { t.Reference = solution("(") },
+	} {
+		task := tinyTask()
+		task.Instance = instance + 1
+		task.ID = tasks.CellID(task.Cell, task.Instance)
+		change(task)
+		set.tasks = append(set.tasks, *task)
+	}
+	var steps []int
+	s := newScorer(t, 2)
+	report, err := Validate(context.Background(), set, s, 2, func(done, total int) { steps = append(steps, done*10+total) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range report.Violations {
+		got = append(got, strings.TrimPrefix(v.String(), "traversal/add-parameter/math/n001/"))
+	}
+	want := "02: starter: is solved\n03: task: its check does not list g as edited\n04: task: its own program does not compile"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("violations:\n%s\nwant:\n%s", strings.Join(got, "\n"), want)
+	}
+	if report.Tasks != 4 || len(steps) != 4 || steps[3] != 44 {
+		t.Errorf("%d tasks, progress %v", report.Tasks, steps)
+	}
+	set.err = errors.New("generation failed")
+	if _, err := Validate(context.Background(), set, s, 2, nil); !errors.Is(err, set.err) {
+		t.Errorf("a failing source: %v", err)
+	}
+}
+
+// BenchmarkScore scores references of programs that the cache knows.
+func BenchmarkScore(b *testing.B) {
+	for _, size := range []string{"5", "50", "200"} {
+		for _, code := range []string{"math", "string", "array"} {
+			b.Run(code+"/"+size, func(b *testing.B) {
+				benchmarkScore(b, "axis=traversal; task=add-parameter; instances=1; size="+size+"; code="+code)
+			})
+		}
+	}
+}
+
+func benchmarkScore(b *testing.B, text string) {
+	grid, err := tasks.ParseGrid(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	src, err := refactor.NewSource(grid, refactor.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := newScorer(b, 1)
+	for task, err := range src.Tasks(context.Background()) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if v, err := s.Score(context.Background(), &task, task.Reference); err != nil || !v.Solved {
+				b.Fatalf("%+v, %v", v, err)
+			}
+		}
+	}
 }

@@ -56,11 +56,7 @@ func (f firing) box(t testing.TB, limits sandbox.Limits) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := b.Remove(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { remove(t, b) })
 	if err := b.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +78,26 @@ func (f firing) box(t testing.TB, limits sandbox.Limits) *box {
 	return &box{Box: b, conn: conn}
 }
 
+// remove ends a box as an attempt does.
+func remove(t testing.TB, b sandbox.Box) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := b.Kill(ctx); err != nil {
+		t.Errorf("killing: %v", err)
+	}
+	if err := b.Remove(ctx); err != nil {
+		t.Errorf("removing: %v", err)
+	}
+}
+
 func echo(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	w.Write(append([]byte("echo "), body...))
+	if r.URL.Path == "/bulk" {
+		bulk(w, r)
+		return
+	}
+	body := make([]byte, 1000)
+	n, _ := io.ReadFull(r.Body, body)
+	w.Write(append([]byte("echo "), body[:n]...))
 }
 
 // scripts are the attacks, as the workspace of a box.

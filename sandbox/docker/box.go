@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,27 +20,32 @@ import (
 // Box is one container with its workspace.
 type Box struct {
 	e         *Engine
-	limits    sandbox.Limits
 	image     imageFacts
 	env       []string
 	workspace workspace // nil without one
 	id        string
 	uid       int
 	created   time.Time
+	files     []string // what the workspace was filled with
 
-	mu      sync.Mutex
-	started bool
-	removed bool
-	stdio   *stdio
-	cgroup  *cgroup       // nil until found
-	ended   chan struct{} // closed when the watch has ended
-	stop    context.CancelFunc
-	exit    sandbox.Exit
-	watch   error // why the watch ended without an exit
+	mu       sync.Mutex
+	started  bool
+	removed  bool
+	stdio    *stdio
+	cgroup   *cgroup               // nil until found
+	commands map[*process]struct{} // those whose output may still come
+	ended    chan struct{}         // closed when the watch has ended
+	stop     context.CancelFunc
+	exit     sandbox.Exit
+	watch    error // why the watch ended without an exit
 }
 
 func newBox(e *Engine, p *plan) *Box {
-	return &Box{e: e, limits: p.limits, image: p.image, env: p.spec.Env, created: time.Now()}
+	return &Box{
+		e: e, image: p.image, env: p.spec.Env, created: time.Now(),
+		files:    slices.Sorted(maps.Keys(p.spec.Workspace)),
+		commands: map[*process]struct{}{},
+	}
 }
 
 // ID is the container's ID.
@@ -199,24 +206,34 @@ func (b *Box) Kill(ctx context.Context) error {
 	if err := b.check(op); err != nil {
 		return err
 	}
+	b.unblock()
 	err := b.e.finish(ctx, op, func(ctx context.Context) error {
 		return b.e.api.ContainerKill(ctx, b.id, "KILL")
 	})
 	if err != nil && !sandbox.IsFault(err, sandbox.FaultNotRunning) {
 		return err
 	}
-	// The engine reports an end only after it has got rid of the output.
-	b.mu.Lock()
-	if b.stdio != nil {
-		b.stdio.out.Drop()
-	}
-	b.mu.Unlock()
 	return b.e.finish(ctx, op, func(ctx context.Context) error {
 		// At once when it does not run; a container is not running before its
 		// first start either.
 		_, err := b.waitStopped(ctx)
 		return err
 	})
+}
+
+// unblock keeps all output flowing from now on, read or not. The engine ends a
+// container only after it has got rid of the output; one that nobody reads
+// would keep even its kill call waiting.
+func (b *Box) unblock() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stdio != nil {
+		b.stdio.out.Drop()
+	}
+	for p := range b.commands {
+		p.stdout.Drop()
+		p.stderr.Drop()
+	}
 }
 
 func (b *Box) waitStopped(ctx context.Context) (int, error) {
@@ -268,6 +285,9 @@ func (b *Box) Collect(ctx context.Context, dst *os.Root, l sandbox.CollectLimits
 		return sandbox.Collection{}, &sandbox.Fault{Op: op, Kind: sandbox.FaultBadSpec,
 			Err: errors.New("the box has no workspace")}
 	}
+	if l.First == nil {
+		l.First = b.files
+	}
 	c, err := b.workspace.collect(ctx, b.id, dst, l)
 	return c, fault(ctx, op, err)
 }
@@ -279,6 +299,10 @@ func (b *Box) Remove(ctx context.Context) error {
 	b.removed = true
 	stdio, stop, ended := b.stdio, b.stop, b.ended
 	b.mu.Unlock()
+	b.unblock()
+	if stdio != nil {
+		stdio.shut()
+	}
 	var errs []error
 	if b.id != "" {
 		errs = append(errs, b.e.removeContainer(ctx, b.id))
@@ -286,9 +310,6 @@ func (b *Box) Remove(ctx context.Context) error {
 	if stop != nil {
 		stop()
 		<-ended
-	}
-	if stdio != nil {
-		stdio.shut()
 	}
 	if b.workspace != nil {
 		errs = append(errs, fault(context.WithoutCancel(ctx), "removing workspace", b.workspace.remove(ctx)))

@@ -40,6 +40,7 @@ const (
 const (
 	defaultCallTimeout = 30 * time.Second
 	createTimeout      = 60 * time.Second
+	collectTimeout     = 60 * time.Second // of a stream; what came until then is kept
 )
 
 // Options are the settings of an Engine.

@@ -39,7 +39,9 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Process, e
 	if dir == "" {
 		dir = "/"
 	}
-	p := &process{box: b, copied: make(chan struct{})}
+	p := &process{
+		box: b, copied: make(chan struct{}), stdout: sandbox.NewPipe(), stderr: sandbox.NewPipe(),
+	}
 	err := b.e.call(ctx, op, func(ctx context.Context) error {
 		created, err := b.e.api.ContainerExecCreate(ctx, b.id, container.ExecOptions{
 			User: userOf(b.uid), Cmd: cmd.Args, WorkingDir: dir,
@@ -68,6 +70,8 @@ type process struct {
 	box    *Box
 	id     string
 	conn   types.HijackedResponse
+	stdout *sandbox.Pipe // between the engine and the caller's writers, so that
+	stderr *sandbox.Pipe // one that blocks does not block the end of the box
 	copied chan struct{} // closed when no more output comes
 	broken error         // why the output ended early; read after copied
 
@@ -88,9 +92,21 @@ func (p *process) copy(cmd sandbox.Command) {
 			}
 		}()
 	}
+	p.box.mu.Lock()
+	p.box.commands[p] = struct{}{}
+	p.box.mu.Unlock()
+	var copies sync.WaitGroup
+	copies.Go(func() { p.stdout.Pour(cmd.Stdout) })
+	copies.Go(func() { p.stderr.Pour(cmd.Stderr) })
 	go func() {
-		defer close(p.copied)
-		p.broken = demux(p.conn.Reader, cmd.Stdout, cmd.Stderr)
+		p.broken = demux(p.conn.Reader, p.stdout, p.stderr)
+		p.stdout.CloseWrite(nil)
+		p.stderr.CloseWrite(nil)
+		copies.Wait()
+		p.box.mu.Lock()
+		delete(p.box.commands, p)
+		p.box.mu.Unlock()
+		close(p.copied)
 	}()
 }
 
@@ -105,7 +121,6 @@ func (p *process) Wait(ctx context.Context) (int, error) {
 	if ctx.Err() == nil || err == nil {
 		p.done, p.code, p.err = true, code, err
 		p.conn.Close()
-		<-p.copied
 	}
 	return code, err
 }
@@ -157,7 +172,13 @@ func (p *process) drain(ctx context.Context) error {
 			return fmt.Errorf("reading output: %w", p.broken)
 		}
 		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	case <-timer.C: // held open by what the command left running
+	}
+	p.conn.Close()
+	select {
+	case <-p.copied:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,10 +1,10 @@
 package docker_test
 
 import (
-	"os"
 	"testing"
+
+	"cabra-run/images/imagestest"
 )
 
-func testImage(t testing.TB) string {
-	return os.Getenv("IMG")
-}
+// testImage is the ID of the image that the tests of this package run.
+func testImage(t testing.TB) string { return imagestest.Ensure(t, "base").ID }

@@ -231,16 +231,14 @@ func (w *volumeWorkspace) archive(uid int) (*bytes.Buffer, error) {
 func (w *volumeWorkspace) collect(
 	ctx context.Context, id string, dst *os.Root, l sandbox.CollectLimits,
 ) (c sandbox.Collection, err error) {
-	err = w.e.call(ctx, "reading workspace", func(ctx context.Context) error {
-		r, _, err := w.e.api.CopyFromContainer(ctx, id, sandbox.WorkspaceDir+"/.")
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		c, err = sandbox.ReadTar(r, dst, l)
-		return err
-	})
-	return c, err
+	ctx, cancel := context.WithTimeout(ctx, collectTimeout)
+	defer cancel()
+	r, _, err := w.e.api.CopyFromContainer(ctx, id, sandbox.WorkspaceDir+"/.")
+	if err != nil {
+		return c, err
+	}
+	defer r.Close()
+	return sandbox.ReadTar(r, dst, l)
 }
 
 func (w *volumeWorkspace) remove(ctx context.Context) error {

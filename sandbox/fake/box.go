@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"cabra-run/sandbox"
@@ -287,6 +289,9 @@ func (b *Box) Collect(ctx context.Context, dst *os.Root, l sandbox.CollectLimits
 		return sandbox.Collection{}, exit(err)
 	}
 	defer root.Close()
+	if l.First == nil {
+		l.First = slices.Sorted(maps.Keys(b.spec.Workspace))
+	}
 	c, err := sandbox.ReadTree(root, dst, l)
 	return c, exit(err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
+	"sync"
 
 	"cabra-run/sandbox"
 )
@@ -22,6 +24,16 @@ type Proc struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+}
+
+// Getenv returns a variable of the program's environment, "" without it.
+func (p *Proc) Getenv(name string) string {
+	for _, e := range p.Env {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // killed is the exit code of a program ended by force.
@@ -64,18 +76,33 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Process, e
 		return nil, err
 	}
 	p := &process{box: b, done: make(chan struct{})}
-	stdin := sandbox.NewPipe()
+	stdin, stdout, stderr := sandbox.NewPipe(), sandbox.NewPipe(), sandbox.NewPipe()
 	proc := &Proc{
 		Box: b, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, UID: b.uid,
-		Stdin: stdin, Stdout: orDrop(cmd.Stdout), Stderr: orDrop(cmd.Stderr),
+		Stdin: stdin, Stdout: forgiving{stdout}, Stderr: forgiving{stderr},
 	}
+	var rest sync.WaitGroup // the program and the copying of its output
+	rest.Add(1)
 	running := b.begin(func(ctx context.Context) {
-		defer close(p.done)
-		defer stdin.CloseRead()
-		defer context.AfterFunc(ctx, stdin.CloseRead)()
+		defer rest.Done()
+		defer context.AfterFunc(ctx, func() {
+			stdin.CloseRead()
+			stdout.Drop()
+			stderr.Drop()
+		})()
 		p.code = run(ctx, b.engine.host.program(cmd.Args), proc)
+		stdin.CloseRead()
+		stdout.CloseWrite(nil)
+		stderr.CloseWrite(nil)
 	})
-	if !running {
+	if running {
+		rest.Go(func() { stdout.Pour(cmd.Stdout) })
+		rest.Go(func() { stderr.Pour(cmd.Stderr) })
+		go func() {
+			rest.Wait()
+			close(p.done)
+		}()
+	} else {
 		return nil, b.fault(OpExec, sandbox.FaultNotRunning, errors.New("the box is not running"))
 	}
 	feed(stdin, cmd.Stdin)
@@ -111,24 +138,10 @@ func (p *process) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// orDrop makes a writer for a command: nil drops, and one that fails is not
-// written to again, while the command goes on.
-func orDrop(w io.Writer) io.Writer {
-	if w == nil {
-		return io.Discard
-	}
-	return &forgiving{w: w}
-}
+// forgiving hides from a program that nobody takes its output.
+type forgiving struct{ w io.Writer }
 
-type forgiving struct {
-	w      io.Writer
-	failed bool
-}
-
-func (f *forgiving) Write(p []byte) (int, error) {
-	if !f.failed {
-		_, err := f.w.Write(p)
-		f.failed = err != nil
-	}
+func (f forgiving) Write(p []byte) (int, error) {
+	f.w.Write(p)
 	return len(p), nil
 }

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"regexp"
 	"slices"
 	"strings"
@@ -146,8 +144,7 @@ func (s *Script) wrongText() string {
 		// The starter solves nothing, so neither does the starter with a remark.
 		return s.Starter + "\n# reviewed: nothing else to change\n"
 	}
-	sum := sha256.Sum256([]byte(s.Trial))
-	forgotten := candidates[binary.BigEndian.Uint64(sum[:8])%uint64(len(candidates))]
+	forgotten := candidates[s.Place%len(candidates)]
 	var b strings.Builder
 	for i, h := range pairs {
 		if i == forgotten {

@@ -88,7 +88,7 @@ func TestWrongTextIsWrong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Script
 		s.Starter, s.Reference = program(t)
-		s.Trial = rapid.String().Draw(t, "trial")
+		s.Place = rapid.IntRange(0, 10000).Draw(t, "place")
 		text := s.wrongText()
 		if text == s.Reference || text != s.wrongText() {
 			t.Fatalf("the wrong text is right or not the same every time:\n%s", text)

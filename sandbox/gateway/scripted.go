@@ -3,10 +3,10 @@ package gateway
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,9 +21,9 @@ type Script struct {
 	Reference string // its text when the task is solved
 	// Edited names the functions that the reference changes or removes.
 	Edited []string
-	// Trial is any text that tells trials apart; mixed draws by it, so that
-	// the draw does not depend on the order of trials.
-	Trial string
+	// Place is the trial's place in the plan, from 0. mixed draws by it, so
+	// that the draw does not depend on the order in which trials run.
+	Place int
 }
 
 // Behaviour is one way in which the scripted upstream plays.
@@ -66,7 +66,7 @@ func Behaviours() []BehaviourHelp {
 		{endless, "calls tools for ever"},
 		{flood, "writes files without end"},
 		{failing + ":CODE", "answers every request with that HTTP status, 400 to 599"},
-		{mixed + ":SEED[:SHARES]", "draws one of the above per trial; SHARES such as solve=6,wrong=3,error:500=1"},
+		{mixed + "[:SEED[:SHARES]]", "deals the above to the trials in given shares, such as solve=6,wrong=3,error:500=1"},
 	}
 }
 
@@ -87,17 +87,21 @@ func (e *BehaviourError) Error() string {
 // share is a behaviour with its weight in a draw.
 type share struct {
 	Behaviour
-	weight uint64
+	weight int
 }
 
-// defaultShares gives every outcome a place in a table of a few dozen trials.
+// defaultShares shows every outcome in a table of twenty trials or more.
 func defaultShares() []share {
 	return []share{
-		{Behaviour{Name: solve}, 44}, {Behaviour{Name: wrong}, 18}, {Behaviour{Name: untouched}, 8},
-		{Behaviour{Name: remove}, 7}, {Behaviour{Name: idle}, 5}, {Behaviour{Name: endless}, 5},
-		{Behaviour{Name: flood}, 6}, {Behaviour{Name: failing, Status: 500}, 7},
+		{Behaviour{Name: solve}, 8}, {Behaviour{Name: wrong}, 3}, {Behaviour{Name: untouched}, 2},
+		{Behaviour{Name: remove}, 1}, {Behaviour{Name: idle}, 1}, {Behaviour{Name: endless}, 1},
+		{Behaviour{Name: flood}, 2}, {Behaviour{Name: failing, Status: 500}, 2},
 	}
 }
+
+// maxShares is the largest sum of shares: a pack of cards that is shuffled anew
+// for each attempt must stay small.
+const maxShares = 1000
 
 // Scripted is an upstream that plays a fixed, honest little policy in OpenAI
 // chat completions, instead of asking a model. Its steps depend on nothing but
@@ -107,6 +111,7 @@ type Scripted struct {
 	text   string
 	seed   string
 	shares []share // one of them when there is nothing to draw
+	total  int     // of the weights
 }
 
 // NewScripted understands a behaviour as listed by Behaviours; "" is solve.
@@ -115,6 +120,9 @@ func NewScripted(behaviour string) (*Scripted, error) {
 	s := &Scripted{text: behaviour}
 	if behaviour == "" {
 		s.text = solve
+	}
+	if s.text == mixed {
+		s.text = mixed + ":1"
 	}
 	name, rest, _ := strings.Cut(s.text, ":")
 	if name != mixed {
@@ -127,7 +135,7 @@ func NewScripted(behaviour string) (*Scripted, error) {
 	}
 	seed, shares, custom := strings.Cut(rest, ":")
 	if seed == "" {
-		return nil, &BehaviourError{s.text, "mixed needs a seed"}
+		return nil, &BehaviourError{s.text, "the seed is missing"}
 	}
 	s.seed, s.shares = seed, defaultShares()
 	if custom {
@@ -135,6 +143,9 @@ func NewScripted(behaviour string) (*Scripted, error) {
 		if s.shares, err = parseShares(s.text, shares); err != nil {
 			return nil, err
 		}
+	}
+	for _, sh := range s.shares {
+		s.total += sh.weight
 	}
 	return s, nil
 }
@@ -157,22 +168,26 @@ func parseBehaviour(text string) (Behaviour, error) {
 
 func parseShares(text, list string) ([]share, error) {
 	var shares []share
+	total := 0
 	for item := range strings.SplitSeq(list, ",") {
 		name, number, ok := strings.Cut(strings.TrimSpace(item), "=")
-		weight, err := strconv.ParseUint(number, 10, 16)
-		if !ok || err != nil {
+		weight, err := strconv.Atoi(number)
+		if !ok || err != nil || weight < 0 {
 			return nil, &BehaviourError{text, fmt.Sprintf("share %q is not NAME=NUMBER", item)}
 		}
 		b, err := parseBehaviour(name)
 		if err != nil {
 			return nil, err
 		}
-		if weight > 0 {
+		if total += min(weight, maxShares+1); weight > 0 {
 			shares = append(shares, share{b, weight})
 		}
 	}
 	if len(shares) == 0 {
 		return nil, &BehaviourError{text, "no share is above 0"}
+	}
+	if total > maxShares {
+		return nil, &BehaviourError{text, fmt.Sprintf("the shares add up to more than %d", maxShares)}
 	}
 	return shares, nil
 }
@@ -183,24 +198,26 @@ func (s *Scripted) Name() string { return "scripted" }
 // String is the behaviour in full, "solve" or "mixed:7".
 func (s *Scripted) String() string { return s.text }
 
-// Behaviour is what is played for a trial.
-func (s *Scripted) Behaviour(trial string) Behaviour {
+// Behaviour is what is played for the trial at that place of the plan. A pack
+// of cards with the shares is shuffled for each full row of trials and dealt to
+// them, so that even a short table has its shares.
+func (s *Scripted) Behaviour(place int) Behaviour {
 	if len(s.shares) == 1 {
 		return s.shares[0].Behaviour
 	}
-	var total uint64
-	for _, sh := range s.shares {
-		total += sh.weight
+	type card struct {
+		Behaviour
+		rank [sha256.Size]byte
 	}
-	sum := sha256.Sum256([]byte(s.seed + "\x00" + trial))
-	at := binary.BigEndian.Uint64(sum[:8]) % total
+	var pack []card
 	for _, sh := range s.shares {
-		if at < sh.weight {
-			return sh.Behaviour
+		for range sh.weight {
+			text := fmt.Sprintf("%s\x00%d\x00%d", s.seed, place/s.total, len(pack))
+			pack = append(pack, card{sh.Behaviour, sha256.Sum256([]byte(text))})
 		}
-		at -= sh.weight
 	}
-	return s.shares[0].Behaviour
+	slices.SortFunc(pack, func(a, b card) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	return pack[place%s.total].Behaviour
 }
 
 // RoundTrip implements Upstream for an empty script.
@@ -216,7 +233,7 @@ func (s *Scripted) For(script Script) Upstream {
 	if script.Dir == "" {
 		script.Dir = "/workspace"
 	}
-	return &player{behaviour: s.Behaviour(script.Trial), script: script}
+	return &player{behaviour: s.Behaviour(script.Place), script: script}
 }
 
 // player is the scripted upstream of one attempt.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"reflect"
@@ -27,7 +26,7 @@ func readTestdata(t testing.TB, name string) string {
 func testScript(t testing.TB) Script {
 	return Script{
 		Starter: readTestdata(t, "starter.py"), Reference: readTestdata(t, "reference.py"),
-		Edited: []string{"gone", "f1"}, Trial: "trial-1",
+		Edited: []string{"gone", "f1"}, Place: 1,
 	}
 }
 
@@ -305,8 +304,8 @@ func TestScriptedTalksWhenAsked(t *testing.T) {
 
 func TestNewScriptedRefuses(t *testing.T) {
 	for _, text := range []string{
-		"solved", "Solve", "error", "error:", "error:200", "error:600", "error:x", "mixed", "mixed:", "mixed:1:", "mixed:1:solve",
-		"mixed:1:solve=x", "mixed:1:solve=0", "mixed:1:nothing=1", "mixed:1:mixed=1", "mixed:1:solve=-1", "solve:2", ":",
+		"solved", "Solve", "error", "error:", "error:200", "error:600", "error:x", "mixed:", "mixed:1:", "mixed:1:solve",
+		"mixed:1:solve=x", "mixed:1:solve=0", "mixed:1:nothing=1", "mixed:1:mixed=1", "mixed:1:solve=-1", "mixed:1:solve=900,wrong=101", "solve:2", ":",
 	} {
 		_, err := NewScripted(text)
 		var usage *BehaviourError
@@ -322,48 +321,50 @@ func TestNewScriptedRefuses(t *testing.T) {
 	}
 }
 
-func TestMixedDraws(t *testing.T) {
+// Every full row of trials has the shares to the card, whatever the seed, and
+// rows are shuffled differently.
+func TestMixedDeals(t *testing.T) {
 	up, err := NewScripted("mixed:7:solve=6,wrong=3,error:500=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[string]int{}
-	const n = 10000
-	trial := func(i int) string {
-		return "traversal/add-parameter/math/n005/" + string(rune('a'+i%26)) + strings.Repeat("x", i/26)
-	}
-	for i := range n {
-		b := up.Behaviour(trial(i))
-		if b != up.Behaviour(trial(i)) {
-			t.Fatal("drawn twice, two results")
+	rows := map[string]bool{}
+	for row := range 50 {
+		count := map[string]int{}
+		order := ""
+		for i := range 10 {
+			b := up.Behaviour(10*row + i)
+			if b != up.Behaviour(10*row+i) {
+				t.Fatal("dealt twice, two results")
+			}
+			count[b.String()]++
+			order += b.String() + " "
 		}
-		count[b.String()]++
+		if count["solve"] != 6 || count["wrong"] != 3 || count["error:500"] != 1 {
+			t.Errorf("row %d: %v", row, count)
+		}
+		rows[order] = true
 	}
-	// Five standard deviations of a binomial.
-	for name, p := range map[string]float64{"solve": 0.6, "wrong": 0.3, "error:500": 0.1} {
-		if got, d := float64(count[name]), 5*math.Sqrt(n*p*(1-p)); math.Abs(got-n*p) > d {
-			t.Errorf("%s was drawn %v times of %d, want %v ± %.0f", name, got, n, n*p, d)
+	if len(rows) < 20 {
+		t.Errorf("only %d of 50 rows differ", len(rows))
+	}
+	for _, text := range []string{"mixed", "mixed:8", "mixed:another"} {
+		other, err := NewScripted(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for i := range 20 {
+			seen[other.Behaviour(i).String()] = true
+		}
+		for _, w := range []string{"solve", "wrong", "untouched", "remove", "idle", "endless", "flood", "error:500"} {
+			if !seen[w] {
+				t.Errorf("%s: %s is not among the first 20", text, w)
+			}
 		}
 	}
-	if len(count) != 3 {
-		t.Errorf("drawn: %v", count)
-	}
-	other, err := NewScripted("mixed:8")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for i := range 300 {
-		seen[other.Behaviour(trial(i)).String()] = true
-	}
-	want := []string{"solve", "wrong", "untouched", "remove", "idle", "endless", "flood", "error:500"}
-	for _, w := range want {
-		if !seen[w] {
-			t.Errorf("%s is never drawn by default", w)
-		}
-	}
-	if len(seen) != len(want) || other.String() != "mixed:8" {
-		t.Errorf("%v", seen)
+	if up, err := NewScripted("mixed"); err != nil || up.String() != "mixed:1" {
+		t.Errorf("%v %v", up, err)
 	}
 }
 

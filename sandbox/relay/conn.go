@@ -30,9 +30,9 @@ type Conn struct {
 
 // Accept takes over stdio, the standard streams of a box's PID 1, and returns
 // when the relay there has said that it listens. ctx bounds this waiting, not
-// the life of the Conn. A Close of stdio must end its pending Read and Write;
-// it is closed when Accept fails, and at the end of the Conn. The errors are
-// those of Conn.Err.
+// the life of the Conn. stdio is closed when Accept fails and at the end of the
+// Conn. If that does not end its pending Read and Write, the killing of the box
+// has to: a goroutine for each waits for it. The errors are those of Conn.Err.
 func Accept(ctx context.Context, stdio io.ReadWriteCloser, b Bounds) (*Conn, error) {
 	b = b.OrDefaults()
 	g := newGuard(stdio, b)
@@ -43,7 +43,7 @@ func Accept(ctx context.Context, stdio io.ReadWriteCloser, b Bounds) (*Conn, err
 	}
 	c := &Conn{guard: g, session: session, done: make(chan struct{})}
 	go c.finish()
-	if err := c.greet(ctx); err != nil {
+	if err := c.greet(ctx); err != nil || c.Err() != nil {
 		c.guard.end(err)
 		<-c.done
 		return nil, fmt.Errorf("waiting for the relay: %w", c.Err())
@@ -120,7 +120,7 @@ func (c *Conn) Addr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: c.port}
 }
 
-// Done is closed when the stream has ended and nothing of the Conn runs any more.
+// Done is closed when the stream has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Err says why the stream ended: it wraps ErrProtocol, ErrEnded or ErrClosed,

@@ -17,25 +17,72 @@ import (
 // starts a goroutine for every ping, lets the peer grant any window, keeps
 // half-closed streams for ever, and reads a frame's body under the lock that
 // the stream's reader needs.
+//
+// The box's stream itself is touched by two goroutines only, one for each
+// direction: closing it need not end a pending Read or Write, and the
+// multiplexer, which would wait for them and spin meanwhile, must end at once.
 type guard struct {
 	rw     io.ReadWriteCloser
-	in     *bufio.Reader
 	bounds Bounds
+	in     *bufio.Reader
+	pipe   *io.PipeReader // behind in
+	frame  [headerBytes + wire.FrameBytes]byte
+	rest   []byte // admitted, and not yet handed to the multiplexer
+	out    []byte // to be sent; a header waits here for its body
 
-	frame [headerBytes + wire.FrameBytes]byte
-	rest  []byte // admitted, and not yet handed to the multiplexer
-	out   []byte // a header that waits for its body
+	writes  chan []byte
+	written chan error
+	ended   chan struct{} // closed at the end
 
 	mu      sync.Mutex
-	closed  bool
 	cause   error // the first reason for an end
 	account account
 }
 
 func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
-	g := &guard{rw: rw, in: bufio.NewReaderSize(rw, 2*wire.FrameBytes), bounds: b}
-	g.account = account{bounds: b, streams: map[uint32]*stream{}}
+	r, w := io.Pipe()
+	g := &guard{
+		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, 2*wire.FrameBytes),
+		writes: make(chan []byte), written: make(chan error), ended: make(chan struct{}),
+		account: account{bounds: b, streams: map[uint32]*stream{}},
+	}
+	go g.pull(w)
+	go g.push()
 	return g
+}
+
+// pull reads the box's stream until it ends. What comes after the guard's end
+// is dropped, not left: engines do not report the end of a box, or do not even
+// kill it, before its output is read.
+func (g *guard) pull(w *io.PipeWriter) {
+	buf := make([]byte, 2*wire.FrameBytes)
+	for {
+		n, err := g.rw.Read(buf)
+		if n > 0 {
+			_, _ = w.Write(buf[:n]) // fails at once after the end
+		}
+		if err != nil {
+			w.CloseWithError(err)
+			return
+		}
+	}
+}
+
+// push writes to the box's stream what flush gives it.
+func (g *guard) push() {
+	for {
+		select {
+		case p := <-g.writes:
+			_, err := g.rw.Write(p)
+			select {
+			case g.written <- err:
+			case <-g.ended:
+				return
+			}
+		case <-g.ended:
+			return
+		}
+	}
 }
 
 // Read hands admitted frames to the multiplexer.
@@ -110,10 +157,21 @@ func (g *guard) flush() error {
 		g.end(broken("it has read nothing for %v", g.bounds.Stuck))
 	})
 	defer watch.Stop()
-	if _, err := g.rw.Write(g.out); err != nil {
-		return g.end(fmt.Errorf("%w: %w", ErrEnded, err))
+	select {
+	case g.writes <- g.out:
+	case <-g.ended:
+		return g.why()
 	}
-	return nil
+	select {
+	case err := <-g.written:
+		if err != nil {
+			return g.end(fmt.Errorf("%w: %w", ErrEnded, err))
+		}
+		return nil
+	case <-g.ended:
+		g.out = nil // push may still be reading it
+		return g.why()
+	}
 }
 
 // Close ends the stream from our side. It is what the multiplexer calls when
@@ -127,10 +185,12 @@ func (g *guard) Close() error {
 func (g *guard) end(cause error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	if g.cause != nil {
 		return g.cause
 	}
-	g.closed, g.cause = true, cause
+	g.cause = cause
+	close(g.ended)
+	g.pipe.CloseWithError(cause)
 	g.rw.Close()
 	return cause
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,14 +41,12 @@ func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 var greeting = join(header(window, syn, 1, 0), payload(1, []byte("cabra-relay 1 8017\n")), header(window, fin, 1, 0))
 
 // box is the other end of a stream: a test that plays PID 1. What the host
-// sends is read and dropped unless deaf is set.
-func box(t *testing.T, b relay.Bounds, deaf bool) (*relay.Conn, net.Conn) {
+// sends is read and dropped.
+func box(t *testing.T, b relay.Bounds) (*relay.Conn, net.Conn) {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { theirs.Close() })
-	if !deaf {
-		go io.Copy(io.Discard, theirs)
-	}
+	go io.Copy(io.Discard, theirs)
 	go theirs.Write(greeting)
 	c, err := relay.Accept(context.Background(), ours, b)
 	if err != nil {
@@ -100,7 +99,7 @@ func TestFramesOfNoHonestRelay(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c, box := box(t, relay.Bounds{}, false)
+			c, box := box(t, relay.Bounds{})
 			go box.Write(test.send)
 			within(t, "the end", c.Done())
 			wantProtocol(t, c.Err(), test.want)
@@ -214,7 +213,7 @@ func TestHeapUnderAttack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			goroutines := runtime.NumGoroutine()
 			heap := watchHeap(t)
-			c, box := box(t, test.bounds, false)
+			c, box := box(t, test.bounds)
 			if test.accept {
 				go func() {
 					for link, err := c.Accept(); err == nil; link, err = c.Accept() {
@@ -248,7 +247,7 @@ func repeat(w io.Writer, n int, frame func(i int) []byte) error {
 // Half a frame holds up nobody on our side: reads keep their deadlines, and
 // Close returns.
 func TestHalfAFrame(t *testing.T) {
-	c, box := box(t, relay.Bounds{}, false)
+	c, box := box(t, relay.Bounds{})
 	go box.Write(join(header(window, syn, 3, 0), payload(3, []byte("first")), header(data, 0, 3, 1000), []byte("half")))
 	link, err := c.Accept()
 	if err != nil {
@@ -270,23 +269,76 @@ func TestHalfAFrame(t *testing.T) {
 }
 
 func TestBoxThatReadsNothing(t *testing.T) {
-	c, box := box(t, relay.Bounds{Stuck: 20 * time.Millisecond}, true)
-	go box.Write(header(window, syn, 3, 0))
-	link, err := c.Accept()
-	if err == nil {
-		_, err = link.Write(make([]byte, 100))
+	out, box := io.Pipe()
+	stream := &deafStream{Reader: out, killed: make(chan struct{})}
+	go box.Write(join(greeting, header(window, syn, 3, 0)))
+	c, err := relay.Accept(context.Background(), stream, relay.Bounds{Stuck: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err == nil {
+	link, err := c.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.deaf.Store(true)
+	if _, err := link.Write(make([]byte, 100)); err == nil {
 		t.Error("a write that nobody reads succeeds")
 	}
 	within(t, "the end", c.Done())
 	wantProtocol(t, c.Err(), "it has read nothing")
+	close(stream.killed)
+	box.Close()
 }
 
 func TestBoxThatAnswersNoPing(t *testing.T) {
-	c, _ := box(t, relay.Bounds{Ping: time.Millisecond, Stuck: 20 * time.Millisecond}, false)
+	c, _ := box(t, relay.Bounds{Ping: time.Millisecond, Stuck: 20 * time.Millisecond})
 	within(t, "the end", c.Done())
 	wantProtocol(t, c.Err(), "no answer for")
+}
+
+// deafStream is a stream of an engine whose Close ends the box's input only:
+// pending calls go on until the box is killed.
+type deafStream struct {
+	io.Reader
+	deaf   atomic.Bool
+	killed chan struct{}
+}
+
+func (d *deafStream) Write(p []byte) (int, error) {
+	if d.deaf.Load() {
+		<-d.killed
+		return 0, net.ErrClosed
+	}
+	return len(p), nil
+}
+
+func (d *deafStream) Close() error { return nil }
+
+func TestCloseDoesNotWaitForTheBox(t *testing.T) {
+	out, box := io.Pipe()
+	stream := &deafStream{Reader: out, killed: make(chan struct{})}
+	go box.Write(join(greeting, header(window, syn, 3, 0)))
+	c, err := relay.Accept(context.Background(), stream, relay.Bounds{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := c.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.deaf.Store(true)
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		link.Write([]byte("x"))
+	}()
+	c.Close() // with a Read and perhaps a Write pending that it cannot end
+	if !errors.Is(c.Err(), relay.ErrClosed) {
+		t.Errorf("Err is %v, want ErrClosed", c.Err())
+	}
+	within(t, "the end of a write", wrote)
+	close(stream.killed)
+	box.Close()
 }
 
 // The real relay answers pings for as long as it is asked.
@@ -303,7 +355,7 @@ func TestPingsAreAnswered(t *testing.T) {
 // After our side has closed a connection, the box may send what its window
 // still allows, but not more, and may not keep the place for others.
 func TestBoxGoesOnAfterClose(t *testing.T) {
-	c, box := box(t, relay.Bounds{}, false)
+	c, box := box(t, relay.Bounds{})
 	go box.Write(header(window, syn, 3, 0))
 	link, err := c.Accept()
 	if err != nil {

@@ -38,6 +38,7 @@ func Conformance(t *testing.T, newEngine func(t *testing.T) sandbox.Engine, imag
 		{"kill", testKill},
 		{"kill of a flood", testKillFlood},
 		{"kill ends commands", testKillEndsCommands},
+		{"kill with a blocked writer", testKillBlockedWriter},
 		{"remove", testRemove},
 		{"remove while running", testRemoveRunning},
 		{"remove of a locked tree", testRemoveLocked},
@@ -140,11 +141,11 @@ type output struct {
 	stdout, stderr string
 }
 
-// exec runs a script as a command to its end.
-func (s *suite) exec(b sandbox.Box, c script, stdin string) output {
+// exec runs a script as a command to its end, with env beside the usual.
+func (s *suite) exec(b sandbox.Box, c script, stdin string, env ...string) output {
 	s.Helper()
 	var out, errs bytes.Buffer
-	cmd := sandbox.Command{Args: c.args(), Env: path, Stdout: &out, Stderr: &errs}
+	cmd := sandbox.Command{Args: c.args(), Env: append(env, path...), Stdout: &out, Stderr: &errs}
 	if stdin != "" {
 		cmd.Stdin = bytes.NewReader([]byte(stdin))
 	}

@@ -52,6 +52,22 @@ func testKillEndsCommands(s *suite) {
 	}
 }
 
+// testKillBlockedWriter kills while a command writes and its output goes nowhere.
+func testKillBlockedWriter(s *suite) {
+	b := s.start(s.spec(idle))
+	output, out := io.Pipe()
+	p, err := b.Exec(s.ctx, sandbox.Command{Args: yes.args(), Env: path, Stdout: out})
+	s.must("starting command", err)
+	_, err = io.ReadFull(output, make([]byte, 2))
+	s.must("reading", err)
+	s.must("killing", b.Kill(s.ctx))
+	s.wantExit(b, killedCode)
+	output.Close()
+	if code, err := p.Wait(s.ctx); err != nil || code != killedCode {
+		s.Errorf("command of a killed box: code %d, %v; want %d", code, err, killedCode)
+	}
+}
+
 func testRemove(s *suite) {
 	b := s.start(s.spec(fastExit))
 	s.wantExit(b, 7)

@@ -23,10 +23,18 @@ func (s *suite) collect(b sandbox.Box, l sandbox.CollectLimits) (sandbox.Collect
 }
 
 func testCollectNasty(s *suite) {
+	info, err := s.engine.Info(s.ctx)
+	s.must("asking engine", err)
+	sparse := int64(sparseBytes)
+	if info.Transport == "archive" {
+		sparse = sparseStream
+	}
 	spec := s.spec(idle)
-	spec.Limits.WorkspaceBytes = sparseBytes + 1<<20 // so that the file size limit lets it be made
+	spec.Limits.WorkspaceBytes = sparse + 1<<20 // so that the file size limit lets it be made
 	b := s.start(spec)
-	s.run(b, nastyTree)
+	if o := s.exec(b, nastyTree, "", sparseEnv+strconv.FormatInt(sparse, 10)); o.code != 0 {
+		s.Fatalf("making the tree: %+v", o)
+	}
 	c, dir := s.collect(b, sandbox.CollectLimits{Depth: 3})
 	s.wantFiles(c, dir, map[string]string{
 		"solution.py": "changed\n", "lib/help.py": "help\n", "closed": "hidden\n", "shut/file": "inside\n",

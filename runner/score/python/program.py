@@ -207,7 +207,7 @@ def frozen(v):
     does, also in type and in the sign of zero."""
     kind = type(v)
     if kind is float:
-        return (float, v or str(v))
+        return v or (float, str(v))
     if kind is str:
         return v
     if numpy and kind is numpy.ndarray:
@@ -240,57 +240,51 @@ def plain_names(code):
     return code.co_varnames[:code.co_argcount]
 
 
-MISSING = object()
-
-
-def remembered(function, names, kept):
-    """function, whose parameters are names, evaluated once per arguments until
-    kept is cleared. What cannot be remembered is called each time."""
-    count = len(names)
-    defaults = function.__defaults__ or ()
-    required = count - len(defaults)
-
-    def call(*args, **kwargs):
-        full = args
-        if kwargs or len(args) != count:
-            full = complete(args, kwargs)
-            if full is None:
-                return function(*args, **kwargs)
+# A function that takes the same parameters as another, so that Python itself
+# binds the arguments, and evaluates that other one once per arguments until
+# kept_ is cleared. What cannot be remembered is called each time.
+REMEMBERING = """
+def build(function_, kept_, frozen_, shareable_, missing_):
+    def call({names}):
         try:
-            if count == 1:
-                key = frozen(full[0])
-            else:
-                key = tuple([frozen(arg) for arg in full])
-            result = kept.get(key, MISSING)
+            key_ = ({keys},)
+            result_ = kept_.get(key_, missing_)
         except TypeError:
-            return function(*full)
-        if result is not MISSING:
-            return shareable(result)
-        result = function(*full)
+            return function_({names})
+        if result_ is not missing_:
+            return shareable_(result_)
+        result_ = function_({names})
         try:
             # The first reader gets what later ones get: numpy may compute
             # with a view in another way than with its copy.
-            kept[key] = shareable(result)
-            return shareable(result)
+            kept_[key_] = shareable_(result_)
+            return shareable_(result_)
         except TypeError:
-            return result
+            return result_
+    return call
+"""
+OWN_NAMES = {"function_", "kept_", "frozen_", "shareable_", "missing_", "key_", "result_"}
+MISSING = object()
+BUILDERS = {}
 
-    def complete(args, kwargs):
-        """All arguments in their order, or None for a call that fails."""
-        given = len(args)
-        if not kwargs:
-            return args + defaults[given - required:] if required <= given < count else None
-        full, used = list(args), 0
-        for place in range(given, count):
-            if names[place] in kwargs:
-                full.append(kwargs[names[place]])
-                used += 1
-            elif place >= required:
-                full.append(defaults[place - required])
-            else:
-                return None
-        return full if used == len(kwargs) else None
 
+def builder(names):
+    """The build function of REMEMBERING for parameters of these names."""
+    if names not in BUILDERS:
+        space = {}
+        keys = ", ".join("frozen_(%s)" % name for name in names)
+        exec(REMEMBERING.format(names=", ".join(names), keys=keys), space)
+        BUILDERS[names] = space["build"]
+    return BUILDERS[names]
+
+
+def remembered(function, names, kept):
+    """function with its results kept."""
+    if not names or OWN_NAMES.intersection(names):
+        return function
+    call = builder(names)(function, kept, frozen, shareable, MISSING)
+    call.__defaults__ = function.__defaults__
+    call.__name__, call.__qualname__ = function.__name__, function.__qualname__
     return call
 
 
