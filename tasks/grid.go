@@ -2,31 +2,15 @@ package tasks
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
-
-// InstancesPerCell is the number of instances that every call-graph cell has.
-const InstancesPerCell = 20
-
-// Axes returns the axes whose tasks this version generates, in grid order.
-func Axes() []Axis { return []Axis{Traversal, Search} }
-
-// Sizes returns the sizes of a call-graph axis, ascending.
-func Sizes() []int { return []int{5, 10, 25, 50, 100, 200} }
-
-// Refactorings returns the five refactorings in grid order.
-func Refactorings() []Refactoring {
-	return []Refactoring{DeadCode, AddParameter, AddReturn, CacheFunction, DontRepeat}
-}
-
-// CodeTypes returns the three code types in grid order.
-func CodeTypes() []CodeType { return []CodeType{Math, String, Array} }
 
 // Grid selects tasks: some instances of each of its cells. Use InstancesOf and
 // Len rather than Instances alone. The zero value selects nothing.
 type Grid struct {
-	// Cells is in grid order (axis, size, refactoring, code type) without
-	// duplicates. All cells of one graph sample (axis and size) are neighbours.
+	// Cells is in grid order (axis, variant, size, refactoring, code type)
+	// without duplicates. All cells of an axis and size are neighbours.
 	Cells []Cell
 	// Instances is the number of instances of each cell, the first ones in
 	// generation order. It does not apply where Only is set.
@@ -77,48 +61,68 @@ func instanceRange(first, last int) []int {
 	return list
 }
 
-// compareCells orders cells as grids hold them. Cells of unknown words come
-// first; they do not occur in a parsed grid.
-func compareCells(a, b Cell) int {
+// Of returns the part of the grid that lies on the given axes. It has no name
+// of its own, as it need not be what a text can say.
+func (g Grid) Of(axes ...Axis) Grid {
+	part := Grid{Instances: g.Instances}
+	for i, c := range g.Cells {
+		if !slices.Contains(axes, c.Axis) {
+			continue
+		}
+		part.Cells = append(part.Cells, c)
+		if g.Only != nil {
+			part.Only = append(part.Only, g.Only[i])
+		}
+	}
+	return part
+}
+
+// cellOrder orders cells as grids hold them. Unknown words come first; they do
+// not occur in a parsed grid.
+type cellOrder struct {
+	axes         map[Axis]int
+	variants     map[string]int
+	refactorings map[Refactoring]int
+	codes        map[CodeType]int
+}
+
+func newCellOrder() cellOrder {
+	return cellOrder{ranks(AllAxes()), ranks(allVariants()), ranks(Refactorings()), ranks(CodeTypes())}
+}
+
+// ranks numbers words from 1.
+func ranks[T comparable](words []T) map[T]int {
+	m := make(map[T]int, len(words))
+	for i, w := range words {
+		m[w] = i + 1
+	}
+	return m
+}
+
+func (o cellOrder) compare(a, b Cell) int {
 	return cmp.Or(
-		cmp.Compare(slices.Index(Axes(), a.Axis), slices.Index(Axes(), b.Axis)),
-		cmp.Compare(a.Size, b.Size),
-		cmp.Compare(slices.Index(Refactorings(), a.Refactoring), slices.Index(Refactorings(), b.Refactoring)),
-		cmp.Compare(slices.Index(CodeTypes(), a.Code), slices.Index(CodeTypes(), b.Code)),
+		o.axes[a.Axis]-o.axes[b.Axis],
+		o.variants[a.Variant]-o.variants[b.Variant],
+		a.Size-b.Size,
+		o.refactorings[a.Refactoring]-o.refactorings[b.Refactoring],
+		o.codes[a.Code]-o.codes[b.Code],
 	)
 }
 
-// cellsOf returns the product of the given words in grid order.
-func cellsOf(axes []Axis, sizes []int, refs []Refactoring, codes []CodeType) []Cell {
-	cells := make([]Cell, 0, len(axes)*len(sizes)*len(refs)*len(codes))
-	for _, a := range axes {
-		for _, n := range sizes {
-			for _, r := range refs {
-				for _, c := range codes {
-					cells = append(cells, Cell{Axis: a, Size: n, Refactoring: r, Code: c})
-				}
-			}
-		}
-	}
-	return cells
-}
-
-// selection collects instances per cell and turns them into a grid. It is what
+// selection collects instances per cell and turns them into a grid: bit k-1 of
+// a cell stands for its instance k, of which there are 64 at most. It is what
 // unions of presets and ids are built with.
-type selection map[Cell]map[int]bool
+type selection map[Cell]uint64
 
 func (s selection) add(c Cell, instances ...int) {
-	if s[c] == nil {
-		s[c] = map[int]bool{}
-	}
 	for _, n := range instances {
-		s[c][n] = true
+		s[c] |= 1 << (n - 1)
 	}
 }
 
-func (s selection) addGrid(g Grid) {
-	for i, c := range g.Cells {
-		s.add(c, g.InstancesOf(i)...)
+func (s selection) addAll(other selection) {
+	for c, instances := range other {
+		s[c] |= instances
 	}
 }
 
@@ -126,10 +130,8 @@ func (s selection) addGrid(g Grid) {
 func (s selection) without(other selection) selection {
 	rest := selection{}
 	for c, instances := range s {
-		for n := range instances {
-			if !other[c][n] {
-				rest.add(c, n)
-			}
+		if left := instances &^ other[c]; left != 0 {
+			rest[c] = left
 		}
 	}
 	return rest
@@ -142,23 +144,28 @@ func (s selection) grid(name string) Grid {
 	for c := range s {
 		g.Cells = append(g.Cells, c)
 	}
-	slices.SortFunc(g.Cells, compareCells)
-	only := make([][]int, len(g.Cells))
+	slices.SortFunc(g.Cells, newCellOrder().compare)
 	uniform := true
-	for i, c := range g.Cells {
-		for n := range s[c] {
-			only[i] = append(only[i], n)
-		}
-		slices.Sort(only[i])
-		last := only[i][len(only[i])-1]
-		uniform = uniform && last == len(only[i]) && last == len(only[0])
+	for _, c := range g.Cells {
+		instances := s[c]
+		uniform = uniform && instances == s[g.Cells[0]] && instances&(instances+1) == 0
 	}
-	if !uniform {
-		g.Only = only
+	if len(g.Cells) > 0 && uniform {
+		g.Instances = bits.Len64(s[g.Cells[0]])
+	}
+	if uniform {
 		return g
 	}
-	if len(only) > 0 {
-		g.Instances = len(only[0])
+	for _, c := range g.Cells {
+		g.Only = append(g.Only, numbersOf(s[c]))
 	}
 	return g
+}
+
+// numbersOf lists the instances of a cell, ascending.
+func numbersOf(instances uint64) (list []int) {
+	for ; instances != 0; instances &= instances - 1 {
+		list = append(list, bits.TrailingZeros64(instances)+1)
+	}
+	return list
 }

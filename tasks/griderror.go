@@ -14,7 +14,6 @@ type GridError struct {
 	Have       []string // what exists for the key, if that can be listed
 	Suggestion string   // the closest of what exists, or ""
 	Hint       string   // one more sentence about the form, or ""
-	Later      bool     // the value is a word of a later version
 	Malformed  bool     // the value has the wrong form, or is there twice
 }
 
@@ -22,9 +21,6 @@ type GridError struct {
 func (e *GridError) Error() string {
 	var b strings.Builder
 	switch {
-	case e.Later:
-		fmt.Fprintf(&b, "%s %q comes with a later version: this version generates traversal and search",
-			e.Key, e.Value)
 	case e.Value == "":
 		fmt.Fprintf(&b, "no %s given", e.Key)
 	case e.Malformed:
@@ -44,21 +40,9 @@ func (e *GridError) Error() string {
 	return b.String()
 }
 
-// laterWords are the names that later versions give a meaning to.
-func laterWords() []string {
-	return []string{"full", "runtime", "instructions", "merge", "merge-transforms", "merge-differences",
-		"merge-hint", "controls", "sandbox-rerun", "comment-copy", "rename"}
-}
-
 // unknown makes the error for a value that is none of have.
 func unknown(key, value string, have []string) *GridError {
-	e := &GridError{Key: key, Value: shorten(value), Have: have}
-	if slices.Contains(laterWords(), value) {
-		e.Later = true
-		return e
-	}
-	e.Suggestion = closest(value, have)
-	return e
+	return &GridError{Key: key, Value: shorten(value), Have: have, Suggestion: closest(value, have)}
 }
 
 func checkWord[T ~string](key, value string, have []T) error {

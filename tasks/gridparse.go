@@ -10,16 +10,18 @@ import (
 const maxGridText = 1 << 20
 
 // ParseGrid reads the text of a grid. It is either a list, separated by commas,
-// of presets ("traversal", "search", "smoke") and task ids; or an expression of
+// of presets ("traversal", "full", "merge") and task ids; or an expression of
 // conditions, separated by semicolons, in which each key is optional and
 // stands for everything when it is missing:
 //
 //	axis=search,traversal; size=5..50; code=math; task=add-parameter; instances=5
 //
-// Keys are axis, size, code, task (or refactoring) and instances. Values are
-// lists; a size may be a range between two sizes; instances is the number of
-// first instances or a range like 3..7. Blanks are free. A wrong text gives a
-// *GridError.
+// Keys are axis, size, code, task (or refactoring), variant and instances.
+// Values are lists; a size may be a range between two sizes; instances is the
+// number of first instances or a range like 3..7. Without axis an expression is
+// about the four axes of the full grid, without variant about cells that have
+// none. An axis that lacks what is asked for (a code type, a refactoring, an
+// instance) adds nothing. Blanks are free. A wrong text gives a *GridError.
 func ParseGrid(text string) (Grid, error) {
 	if len(text) > maxGridText {
 		return Grid{}, &GridError{Malformed: true, Key: "grid", Value: shorten(text),
@@ -33,6 +35,7 @@ func ParseGrid(text string) (Grid, error) {
 
 func parseList(text string) (Grid, error) {
 	sel, single, named := selection{}, selection{}, map[string]bool{}
+	presets := namedSelections()
 	for _, word := range strings.Split(text, ",") {
 		word = strings.TrimSpace(word)
 		if strings.Contains(word, "/") {
@@ -43,42 +46,40 @@ func parseList(text string) (Grid, error) {
 			single.add(c, k)
 			continue
 		}
-		i := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == word })
+		i := slices.IndexFunc(presets, func(p namedSelection) bool { return p.name == word })
 		if i < 0 {
-			return Grid{}, unknownPreset(word)
+			return Grid{}, unknownPreset(word, presetNames(presets))
 		}
 		if !named[word] {
 			named[word] = true
-			sel.addGrid(Presets()[i].Grid)
+			sel.addAll(presets[i].tasks())
 		}
 	}
-	extra := single.without(sel).grid("")
-	sel.addGrid(extra)
-	names := slices.DeleteFunc(presetNames(), func(n string) bool { return !named[n] })
-	return sel.grid(strings.Join(append(names, texts(extra.IDs())...), ",")), nil
+	extra := single.without(sel)
+	sel.addAll(extra)
+	names := slices.DeleteFunc(presetNames(presets), func(n string) bool { return !named[n] })
+	return sel.grid(strings.Join(append(names, texts(extra.grid("").IDs())...), ",")), nil
 }
 
-func unknownPreset(word string) error {
-	e := unknown("preset", word, presetNames())
-	e.Key = "grid"
-	if !e.Later {
-		e.Hint = "or an expression like 'axis=search; size=5..50', or a task id"
-	}
+func unknownPreset(word string, names []string) error {
+	e := unknown("grid", word, names)
+	e.Hint = "or an expression like 'axis=search; size=5..50', or a task id"
 	return e
 }
 
 // expression holds the chosen words of each key, in grid order.
 type expression struct {
-	axes        []Axis
-	sizes       []int
-	codes       []CodeType
-	tasks       []Refactoring
-	first, last int // instances
+	axes          []Axis
+	sizes         []int
+	codes         []CodeType
+	tasks         []Refactoring
+	variants      []string // none: the cells without a variant
+	first, last   int      // instances; last is 0 for all
+	instancesText string
 }
 
 func parseExpression(text string) (Grid, error) {
-	x := expression{axes: Axes(), sizes: Sizes(), codes: CodeTypes(), tasks: Refactorings(),
-		first: 1, last: InstancesPerCell}
+	x := expression{axes: Axes(), sizes: Sizes(), codes: CodeTypes(), tasks: Refactorings(), first: 1}
 	seen := map[string]bool{}
 	for _, condition := range strings.Split(text, ";") {
 		if strings.TrimSpace(condition) == "" {
@@ -102,25 +103,26 @@ func parseExpression(text string) (Grid, error) {
 			return Grid{}, err
 		}
 	}
-	return x.grid(), nil
+	return x.grid(text)
 }
 
 func (x *expression) set(key, value string) (err error) {
 	switch key {
 	case "axis":
-		x.axes, err = parseWords(key, value, Axes())
+		x.axes, err = parseWords(key, value, AllAxes())
 	case "size":
 		x.sizes, err = parseSizes(value)
 	case "code":
 		x.codes, err = parseWords(key, value, CodeTypes())
 	case "task":
 		x.tasks, err = parseWords(key, value, Refactorings())
+	case "variant":
+		x.variants, err = parseWords(key, value, allVariants())
 	case "instances":
+		x.instancesText = value
 		x.first, x.last, err = parseInstances(value)
 	default:
-		e := unknown("key", key, []string{"axis", "size", "code", "task", "instances"})
-		e.Later = false
-		err = e
+		err = unknown("key", key, []string{"axis", "size", "code", "task", "variant", "instances"})
 	}
 	return err
 }
@@ -183,11 +185,15 @@ func parseInstances(value string) (first, last int, err error) {
 	}
 	first, errFirst := plainNumber(strings.TrimSpace(from))
 	last, errLast := plainNumber(strings.TrimSpace(to))
-	if errFirst != nil || errLast != nil || first < 1 || last < first || last > InstancesPerCell {
-		return 0, 0, &GridError{Malformed: true, Key: "instances", Value: shorten(value),
-			Hint: fmt.Sprintf("a number from 1 to %d, or a range like 3..7", InstancesPerCell)}
+	if errFirst != nil || errLast != nil || first < 1 || last < first {
+		return 0, 0, wrongInstances(value, InstancesPerCell)
 	}
 	return first, last, nil
+}
+
+func wrongInstances(value string, most int) error {
+	return &GridError{Malformed: true, Key: "instances", Value: shorten(value),
+		Hint: fmt.Sprintf("a number from 1 to %d, or a range like 3..7", most)}
 }
 
 func numbers(list []int) []string {
@@ -198,24 +204,56 @@ func numbers(list []int) []string {
 	return out
 }
 
-func (x *expression) grid() Grid {
-	g := Grid{Cells: cellsOf(x.axes, x.sizes, x.tasks, x.codes), Name: x.name()}
-	if x.first == 1 {
-		g.Instances = x.last
-		return g
+// most is the largest number of instances that a chosen axis has.
+func (x *expression) most() int {
+	most := 0
+	for _, a := range x.axes {
+		most = max(most, familyOf(a).instances)
 	}
-	g.Only = make([][]int, len(g.Cells))
-	for i := range g.Only {
-		g.Only[i] = instanceRange(x.first, x.last)
+	return most
+}
+
+func (x *expression) grid(text string) (Grid, error) {
+	if x.last == 0 {
+		x.last = x.most()
 	}
-	return g
+	if x.last > x.most() {
+		return Grid{}, wrongInstances(x.instancesText, x.most())
+	}
+	s, filter := selection{}, x.filter()
+	for _, a := range x.axes {
+		instances := instanceRange(x.first, min(x.last, familyOf(a).instances))
+		if len(instances) == 0 {
+			continue
+		}
+		for _, c := range filter.cells(a) {
+			s.add(c, instances...)
+		}
+	}
+	if len(s) == 0 {
+		return Grid{}, &GridError{Malformed: true, Key: "grid", Value: shorten(text),
+			Hint: "these conditions select no task"}
+	}
+	return s.grid(x.name()), nil
+}
+
+// filter asks for nothing where all words of a key are chosen.
+func (x *expression) filter() cellFilter {
+	f := cellFilter{sizes: x.sizes, variants: x.variants}
+	if len(x.tasks) < len(Refactorings()) {
+		f.tasks = x.tasks
+	}
+	if len(x.codes) < len(CodeTypes()) {
+		f.codes = x.codes
+	}
+	return f
 }
 
 // name writes only the conditions that restrict something. Without any, the
 // axes are spelled out, as an empty text is no grid.
 func (x *expression) name() string {
 	var parts []string
-	if len(x.axes) < len(Axes()) {
+	if !slices.Equal(x.axes, Axes()) {
 		parts = append(parts, "axis="+strings.Join(texts(x.axes), ","))
 	}
 	if len(x.sizes) < len(Sizes()) {
@@ -227,9 +265,12 @@ func (x *expression) name() string {
 	if len(x.tasks) < len(Refactorings()) {
 		parts = append(parts, "task="+strings.Join(texts(x.tasks), ","))
 	}
+	if len(x.variants) > 0 {
+		parts = append(parts, "variant="+strings.Join(x.variants, ","))
+	}
 	if x.first > 1 {
 		parts = append(parts, fmt.Sprintf("instances=%d..%d", x.first, x.last))
-	} else if x.last < InstancesPerCell {
+	} else if x.last < x.most() {
 		parts = append(parts, fmt.Sprintf("instances=%d", x.last))
 	}
 	if len(parts) == 0 {

@@ -7,45 +7,88 @@ import (
 	"strings"
 )
 
-// ParseID splits the id of a call-graph task into its cell and its instance,
-// which is counted from 1. It accepts exactly the ids that CellID gives for
-// tasks of this version; the error is a *GridError.
+// ParseID splits the id of a task into its cell and its instance, which is
+// counted from 1. It accepts exactly the ids that CellID gives for tasks of
+// this version; the error is a *GridError.
 func ParseID(id ID) (Cell, int, error) {
 	parts := strings.Split(string(id), "/")
-	if len(parts) != 5 {
-		return Cell{}, 0, &GridError{Malformed: true, Key: "task id", Value: shorten(string(id)), Hint: idForm}
+	if len(parts) < 3 {
+		return Cell{}, 0, wrongForm(id, Traversal)
 	}
-	c := Cell{Axis: Axis(parts[0]), Refactoring: Refactoring(parts[1]), Code: CodeType(parts[2])}
-	if err := checkWord("axis", parts[0], Axes()); err != nil {
+	if err := checkWord("axis", parts[0], AllAxes()); err != nil {
 		return Cell{}, 0, err
 	}
-	if err := checkWord("task", parts[1], Refactorings()); err != nil {
+	words, numbers := parts[1:len(parts)-2], parts[len(parts)-2:]
+	c, err := parseWordSegments(id, Axis(parts[0]), words)
+	if err != nil {
 		return Cell{}, 0, err
 	}
-	if err := checkWord("code", parts[2], CodeTypes()); err != nil {
-		return Cell{}, 0, err
+	sizes, _ := familyOf(c.Axis).sizesOf(c.Variant)
+	c.Size, err = numberedSegment(numbers[0], "n")
+	if err != nil || !slices.Contains(sizes, c.Size) {
+		return Cell{}, 0, &GridError{Key: "size in a task id", Value: shorten(numbers[0]), Have: sizeSegments(sizes)}
 	}
-	n, err := numberedSegment(parts[3], "n")
-	if err != nil || !slices.Contains(Sizes(), n) {
-		return Cell{}, 0, &GridError{Key: "size in a task id", Value: shorten(parts[3]), Have: sizeSegments()}
-	}
-	c.Size = n
-	k, err := numberedSegment(parts[4], "")
-	if err != nil || k < 1 || k > InstancesPerCell {
-		return Cell{}, 0, &GridError{Malformed: true, Key: "instance in a task id", Value: shorten(parts[4]),
-			Hint: instanceForm()}
+	most := familyOf(c.Axis).instances
+	k, err := numberedSegment(numbers[1], "")
+	if err != nil || k < 1 || k > most {
+		return Cell{}, 0, &GridError{Malformed: true, Key: "instance in a task id", Value: shorten(numbers[1]),
+			Hint: fmt.Sprintf("instances in ids run from 01 to %02d", most)}
 	}
 	if CellID(c, k) != id {
-		return Cell{}, 0, &GridError{Malformed: true, Key: "task id", Value: shorten(string(id)),
-			Suggestion: string(CellID(c, k)), Hint: idForm}
+		e := wrongForm(id, c.Axis)
+		e.Suggestion = string(CellID(c, k))
+		return Cell{}, 0, e
 	}
 	return c, k, nil
 }
 
-const idForm = "a task id looks like traversal/add-parameter/math/n050/07"
+// parseWordSegments reads what stands between the axis and the size in an id.
+func parseWordSegments(id ID, a Axis, words []string) (Cell, error) {
+	c, f := Cell{Axis: a}, familyOf(a)
+	take := func() (word string) {
+		if len(words) > 0 {
+			word, words = words[0], words[1:]
+		}
+		return word
+	}
+	least := 0
+	for _, has := range []bool{len(f.refactorings) > 0, len(f.codes) > 0} {
+		if has {
+			least++
+		}
+	}
+	if len(words) < least || len(words) > least+min(1, len(f.variants)) {
+		return Cell{}, wrongForm(id, a)
+	}
+	if len(f.refactorings) > 0 {
+		c.Refactoring = Refactoring(take())
+		if err := checkWord("task", string(c.Refactoring), f.refactorings); err != nil {
+			return Cell{}, err
+		}
+	}
+	if len(f.codes) > 0 {
+		c.Code = CodeType(take())
+		if err := checkWord("code", string(c.Code), f.codes); err != nil {
+			return Cell{}, err
+		}
+	}
+	if len(words) > 0 {
+		c.Variant = take()
+		if err := checkWord("variant", c.Variant, f.variantWords()); err != nil {
+			return Cell{}, err
+		}
+	}
+	return c, nil
+}
 
-func instanceForm() string {
-	return fmt.Sprintf("instances in ids run from 01 to %02d", InstancesPerCell)
+// wrongForm says what an id of the axis looks like.
+func wrongForm(id ID, a Axis) *GridError {
+	example := Cell{Axis: a, Size: 50}
+	if f := familyOf(a); len(f.refactorings) > 0 {
+		example.Refactoring, example.Code = AddParameter, Math
+	}
+	return &GridError{Malformed: true, Key: "task id", Value: shorten(string(id)),
+		Hint: "a task id looks like " + string(CellID(example, 7))}
 }
 
 func numberedSegment(s, prefix string) (int, error) {
@@ -64,10 +107,10 @@ func plainNumber(s string) (int, error) {
 	return strconv.Atoi(s)
 }
 
-func sizeSegments() []string {
-	list := make([]string, 0, len(Sizes()))
-	for _, n := range Sizes() {
-		list = append(list, fmt.Sprintf("n%03d", n))
+func sizeSegments(sizes []int) []string {
+	list := make([]string, len(sizes))
+	for i, n := range sizes {
+		list[i] = fmt.Sprintf("n%03d", n)
 	}
 	return list
 }

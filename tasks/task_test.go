@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,13 +49,28 @@ func TestTaskDigestCoversEverythingButTheStatement(t *testing.T) {
 		"kind":        func(t *Task) { t.Check.Kind = "other" },
 		"edited":      func(t *Task) { t.Check.Edited = []string{"g", "f"} },
 		"library":     func(t *Task) { t.Check.Library = nil },
-		"boundary":    func(t *Task) { t.Cell.Refactoring, t.Cell.Code = "add-returnm", "ath" },
+		"variant":     func(t *Task) { t.Cell.Variant = "hint" },
+		"branches":    func(t *Task) { t.Check.Branches = true },
+		"live": func(t *Task) {
+			t.Check.Branches, t.Check.Live = true, map[string]bool{"f": true}
+		},
+		"values":   func(t *Task) { t.Check.Values = 10 },
+		"rules":    func(t *Task) { t.Check.Rules = []Rule{{Line: "x"}} },
+		"inserted": func(t *Task) { t.Check.Inserted = []string{"x"} },
+		"comment":  func(t *Task) { t.Check.Comment = "# x" },
+		"boundary": func(t *Task) { t.Cell.Refactoring, t.Cell.Code = "add-returnm", "ath" },
 	} {
 		task := sampleTask()
 		change(&task)
 		if task.Digest() == original.Digest() {
 			t.Errorf("the digest does not cover the %s", name)
 		}
+	}
+	a, b := sampleTask(), sampleTask()
+	a.Check.Branches, a.Check.Live = true, map[string]bool{"f": true}
+	b.Check.Branches, b.Check.Live = true, map[string]bool{"f": false}
+	if a.Digest() == b.Digest() {
+		t.Error("the digest does not cover which branch runs")
 	}
 	task := sampleTask()
 	task.Statement = "Do it better.\n"
@@ -143,5 +159,46 @@ func TestFilesEqual(t *testing.T) {
 	}
 	if got := strings.Join(a.Paths(), " "); got != "b/y x" {
 		t.Errorf("paths %s", got)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	one, two, three := sampleTask(), sampleTask(), sampleTask()
+	two.Instance, three.Instance = 4, 5
+	boom := errors.New("boom")
+	for _, c := range []struct {
+		src  Source
+		want []int
+		err  error
+	}{
+		{Join(), nil, nil},
+		{Join(listSource{tasks: []Task{one}}, listSource{}, listSource{tasks: []Task{two, three}}), []int{3, 4, 5}, nil},
+		{Join(listSource{[]Task{one}, boom}, listSource{tasks: []Task{two}}), []int{3}, boom},
+	} {
+		for range 2 {
+			var got []int
+			var last error
+			for task, err := range c.src.Tasks(t.Context()) {
+				if last = err; err == nil {
+					got = append(got, task.Instance)
+				}
+			}
+			if !slices.Equal(got, c.want) || !errors.Is(last, c.err) {
+				t.Errorf("got %v, %v, want %v, %v", got, last, c.want, c.err)
+			}
+		}
+	}
+	joined := Join(listSource{tasks: []Task{one, two}}, listSource{tasks: []Task{three}})
+	if joined.Len() != 3 {
+		t.Errorf("Len %d", joined.Len())
+	}
+	n := 0
+	for range joined.Tasks(t.Context()) {
+		if n++; n == 2 {
+			break
+		}
+	}
+	if n != 2 {
+		t.Errorf("stopped after %d", n)
 	}
 }

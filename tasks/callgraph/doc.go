@@ -1,8 +1,7 @@
-// Package callgraph owns the sampling of call graphs: the random streams, the
-// layered graphs of init and edit functions, how the two are joined for each
-// of the five refactorings, and the names of the functions. It must not know
-// what a function computes, how a program is written down, or what a
-// refactoring changes in it.
+// Package callgraph owns the sampling of call graphs: the layered graphs of init
+// and edit functions, how the two are joined for each of the five refactorings,
+// and who gets which name. It must not know what a function computes, how a
+// program is written down, or what a refactoring changes in it.
 //
 // With seed 42 it draws the graphs of the published benchmark, bit for bit.
 // Products of floating-point numbers are rounded on their own, so that values

@@ -127,6 +127,10 @@ func beside(first, second *Graph) *Graph {
 	return joined
 }
 
+// Reaches reports whether from is to or calls it directly or indirectly; out
+// holds the callees per node.
+func Reaches(out [][]int, from, to int) bool { return closure(out, from)[to] }
+
 func reverse(out [][]int) [][]int {
 	in := make([][]int, len(out))
 	for u, callees := range out {

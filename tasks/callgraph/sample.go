@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"cabra-run/tasks/program"
 )
 
 // Form is the edit graph as one refactoring uses it.
@@ -171,7 +173,7 @@ func (d dealer) name(f *Form, edit []string) {
 // dealNames names everything but the dead-code form, which is drawn later.
 func (s *Sampler) dealNames(sample *Sample) dealer {
 	initNodes, editNodes := sample.Init.Len(), s.edit
-	pool := symbolicNames(initNodes + (editNodes + 2) + (editNodes + 2))
+	pool := program.SymbolicNames(initNodes + (editNodes + 2) + (editNodes + 2))
 	Shuffle(s.stream, pool)
 	take := func(k int) []string {
 		taken := pool[:k:k]

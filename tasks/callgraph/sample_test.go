@@ -111,30 +111,6 @@ func TestFirstSampleOfTen(t *testing.T) {
 	same(t, "attach pairs of the parameter form", attach, []string{"a→n", "c→ah", "c→ah", "m→k"})
 }
 
-func TestSymbolicNamesSkipReservedWords(t *testing.T) {
-	names := symbolicNames(605) // as many as any published program needs
-	for i, want := range map[int]string{0: "a", 25: "z", 26: "aa", 27: "ab", 604: "wn"} {
-		if names[i] != want {
-			t.Errorf("name %d is %s, want %s", i, names[i], want)
-		}
-	}
-	have := make(map[string]bool)
-	for _, name := range names {
-		have[name] = true
-	}
-	for i := 1; i <= 605+7; i++ {
-		skipped := strings.Contains(" as if in is or id np ", " "+columnName(i)+" ")
-		if have[columnName(i)] == skipped {
-			t.Errorf("%s: in the pool %v", columnName(i), !skipped)
-		}
-	}
-	for _, reserved := range []string{"abs", "def", "sum", "for", "zip", "type", "case", "eval"} {
-		if slices.Contains(symbolicNames(130_000), reserved) {
-			t.Errorf("%s is a name", reserved)
-		}
-	}
-}
-
 func TestSamplerRefusesSizes(t *testing.T) {
 	for _, sizes := range [][2]int{{0, 5}, {5, 0}, {-1, 5}, {5, 100_000}} {
 		if _, err := NewSampler(1, sizes[0], sizes[1]); err == nil {
@@ -151,5 +127,12 @@ func TestSamplerGivesUp(t *testing.T) {
 	}
 	if _, err := sampler.Next(); err == nil {
 		t.Fatal("a sample with one edit function was drawn")
+	}
+}
+
+func same[T comparable](t *testing.T, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s = %v, want %v", what, got, want)
 	}
 }

@@ -18,11 +18,16 @@ const indent = "    "
 // no line end after the last line.
 func (p *Program) Text(style Style) string {
 	w := writer{style: style}
+	const usualFunction = 192 // bytes; longer ones make the buffer grow
+	w.Grow(usualFunction * (len(p.Functions) + 2))
 	for i, imported := range p.Imports {
 		if i > 0 {
 			w.add("\n")
 		}
 		w.imported(imported)
+	}
+	if p.Helper != "" {
+		w.add("\n\n", p.Helper)
 	}
 	for _, f := range p.Functions {
 		w.add("\n\n")
@@ -74,13 +79,18 @@ func (w *writer) function(f Function) {
 		w.add(" -> ", f.Returns)
 	}
 	w.add(":")
-	for _, s := range f.Body {
-		w.add("\n", indent)
-		w.stmt(s)
+	w.block(f.Body, "\n"+indent)
+}
+
+// block prints statements, each after the line end and indentation given.
+func (w *writer) block(body []Stmt, start string) {
+	for _, s := range body {
+		w.add(start)
+		w.stmt(s, start)
 	}
 }
 
-func (w *writer) stmt(s Stmt) {
+func (w *writer) stmt(s Stmt, start string) {
 	switch s := s.(type) {
 	case Assign:
 		w.add(strings.Join(s.Targets, ", "))
@@ -92,6 +102,15 @@ func (w *writer) stmt(s Stmt) {
 	case Return:
 		w.add("return ")
 		w.expr(s.Value)
+	case Line:
+		w.add(string(s))
+	case *If:
+		w.add("if ")
+		w.expr(s.Cond)
+		w.add(":")
+		w.block(s.Then, start+indent)
+		w.add(start, "else:")
+		w.block(s.Else, start+indent)
 	}
 }
 

@@ -63,3 +63,45 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+const branchesText = `import sys
+
+def check(x):
+    return x
+
+def k(val: float) -> float:
+    if check(1, num_steps=5):
+        # note: mult
+        return abs(val)
+    else:
+        p_val = p(val)
+        if q:
+            return p_val
+        else:
+            return val
+
+def main(val: float):
+    return k(val)
+
+if __name__ == '__main__':
+    main(val)`
+
+func TestTextOfBranches(t *testing.T) {
+	p := example()
+	p.Imports = []Import{{Module: "sys"}}
+	p.Helper = "def check(x):\n    return x"
+	p.Functions = []Function{{
+		Name: "k", Params: []Param{{Name: "val", Type: "float"}}, Returns: "float",
+		Body: []Stmt{&If{
+			Cond: Call{Func: "check", Args: []Expr{Atom("1"), Keyword{Name: "num_steps", Value: Atom("5")}}},
+			Then: []Stmt{Line("# note: mult"), Return{Value: val("abs")}},
+			Else: []Stmt{
+				Assign{Targets: []string{"p_val"}, Value: val("p")},
+				&If{Cond: Atom("q"), Then: []Stmt{Return{Value: Atom("p_val")}}, Else: []Stmt{Return{Value: Atom("val")}}},
+			},
+		}},
+	}}
+	if got := p.Text(Normal); got != branchesText {
+		t.Errorf("%s\nwant\n%s", got, branchesText)
+	}
+}

@@ -6,7 +6,10 @@ package program
 // Program is a Python file: imports, functions, the entry function, and the
 // block that runs when the file is executed.
 type Program struct {
-	Imports   []Import
+	Imports []Import
+	// Helper is the text of a function in front of all others, without a line
+	// end; none if empty.
+	Helper    string
 	Functions []Function // in file order
 	Main      Function
 	Run       Expr // the statement of the __main__ block
@@ -29,7 +32,7 @@ type Param struct {
 	Default    Expr // nil for none
 }
 
-// Stmt is a statement: Assign or Return.
+// Stmt is a statement: Assign, Return, Line or *If.
 type Stmt interface{ stmt() }
 
 // Assign binds the value to the targets, of which several unpack a tuple. Only
@@ -43,8 +46,19 @@ type Assign struct {
 // Return ends a function with a value.
 type Return struct{ Value Expr }
 
+// Line is a comment, or a statement of one line, as it stands in the program.
+type Line string
+
+// If runs one of two branches, neither of which is empty.
+type If struct {
+	Cond       Expr
+	Then, Else []Stmt
+}
+
 func (Assign) stmt() {}
 func (Return) stmt() {}
+func (Line) stmt()   {}
+func (*If) stmt()    {}
 
 // Expr is an expression: Atom, Call, Keyword, Chain, Tuple or Group.
 type Expr interface{ expr() }

@@ -2,8 +2,6 @@ package refactor
 
 import (
 	"fmt"
-	"strconv"
-	"sync"
 
 	"cabra-run/tasks/callgraph"
 	"cabra-run/tasks/program"
@@ -15,25 +13,32 @@ const argument = "val" // the one parameter that every function hands on
 type base struct {
 	*language
 	seed  int64
-	draws *operatorCache
+	draws *drawCache
 }
 
 // plain returns the function of a node: it calls its callees and folds their
 // results with operators that depend on seed and name alone.
 func (b *base) plain(g *callgraph.Graph, v int) program.Function {
-	name, callees := g.Name(v), g.Out(v)
-	f := program.Function{Name: name, Params: []program.Param{{Name: argument, Type: b.value}}, Returns: b.value}
+	return program.Function{
+		Name:    g.Name(v),
+		Params:  []program.Param{{Name: argument, Type: b.value}},
+		Returns: b.value,
+		Body:    b.body(names(g, g.Out(v)), b.operators(g.Name(v), len(g.Out(v)))),
+	}
+}
+
+// body calls the callees and returns their results put together.
+func (b *base) body(callees, operators []string) []program.Stmt {
+	var body []program.Stmt
 	var results []program.Expr
 	for _, c := range callees {
-		result := resultOf(g.Name(c))
-		f.Body = append(f.Body, program.Assign{Targets: []string{result}, Value: callOf(g.Name(c))})
-		results = append(results, program.Atom(result))
+		body = append(body, program.Assign{Targets: []string{resultOf(c)}, Value: callOf(c)})
+		results = append(results, program.Atom(resultOf(c)))
 	}
 	if len(results) == 0 {
 		results = []program.Expr{program.Atom(argument)}
 	}
-	f.Body = append(f.Body, program.Return{Value: fold(b.operators(name, len(callees)), results)})
-	return f
+	return append(body, program.Return{Value: fold(operators, results)})
 }
 
 // fold applies a unary operator to one operand, or binary operators to more,
@@ -52,10 +57,29 @@ func fold(operators []string, operands []program.Expr) program.Expr {
 // operators returns one unary operator for a function with at most one callee,
 // otherwise one binary operator less than there are callees.
 func (b *base) operators(name string, callees int) []string {
-	if callees < 2 {
-		return b.draws.get(operatorKey{name, 1, len(b.unary)}, b.unary)
+	return pick(b.bank(callees), b.draws.operators(b.keyOf(name, callees)))
+}
+
+// keyOf is what the draws for a function depend on.
+func (b *base) keyOf(name string, callees int) operatorKey {
+	return operatorKey{name: name, count: max(1, callees-1), bank: len(b.bank(callees))}
+}
+
+func pick(bank []string, indexes []int) []string {
+	list := make([]string, len(indexes))
+	for i, index := range indexes {
+		list[i] = bank[index]
 	}
-	return b.draws.get(operatorKey{name, callees - 1, len(b.binary)}, b.binary)
+	return list
+}
+
+// bank returns the operators that the results of so many callees are put
+// together with.
+func (b *base) bank(callees int) []string {
+	if callees < 2 {
+		return b.unary
+	}
+	return b.binary
 }
 
 // main returns the function that calls all entry points.
@@ -91,12 +115,19 @@ func (b *base) importsWith(library []string) []program.Import {
 // fileOrder returns the nodes in the order in which their functions stand in
 // the file. It depends on seed and number alone.
 func fileOrder(seed int64, nodes int) []int {
+	order := drawOrder(seed, nodes)
+	callgraph.Shuffle(callgraph.NewStream(seed), order)
+	return order
+}
+
+// drawOrder returns the nodes in the order in which their functions are drawn,
+// as far as one depends on another.
+func drawOrder(seed int64, nodes int) []int {
 	order := make([]int, nodes)
 	for v := range order {
 		order[v] = v
 	}
 	callgraph.Shuffle(callgraph.NewTextStream(fmt.Sprintf("%d:if_node_order", seed)), order)
-	callgraph.Shuffle(callgraph.NewStream(seed), order)
 	return order
 }
 
@@ -105,46 +136,3 @@ func callOf(name string) program.Call {
 }
 
 func resultOf(name string) string { return name + "_val" }
-
-// operatorKey is all that the draws for a function depend on, beside the seed:
-// its name, their number and the size of the bank.
-type operatorKey struct {
-	name        string
-	count, bank int
-}
-
-// operatorCache remembers drawn operators: making a stream costs more than all
-// else about a function, and programs share names. It is safe for concurrent
-// use.
-type operatorCache struct {
-	seed  int64
-	mu    sync.Mutex
-	drawn map[operatorKey][]int
-}
-
-func newOperatorCache(seed int64) *operatorCache {
-	return &operatorCache{seed: seed, drawn: make(map[operatorKey][]int)}
-}
-
-func (c *operatorCache) get(key operatorKey, bank []string) []string {
-	operators := make([]string, key.count)
-	for i, index := range c.indexes(key) {
-		operators[i] = bank[index]
-	}
-	return operators
-}
-
-func (c *operatorCache) indexes(key operatorKey) []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if indexes, ok := c.drawn[key]; ok {
-		return indexes
-	}
-	stream := callgraph.NewTextStream(strconv.FormatInt(c.seed, 10) + ":" + key.name)
-	indexes := make([]int, key.count)
-	for i := range indexes {
-		indexes[i] = stream.Below(key.bank)
-	}
-	c.drawn[key] = indexes
-	return indexes
-}

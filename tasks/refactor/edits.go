@@ -12,6 +12,7 @@ import (
 type site struct {
 	*program.Function
 	*language
+	branch  bool // the body is one of two branches
 	wrapper bool // the one root or sink that was added around the edit graph
 	root    bool // no edit function calls it
 	sink    bool // it calls no edit function
@@ -23,6 +24,8 @@ type edit struct {
 	form func(*callgraph.Sample) *callgraph.Form
 	// library is what the program imports from the hidden library.
 	library func(*language) string
+	// seedsBoth says that seed is for branches that do not run, too.
+	seedsBoth bool
 	// seed changes a plain function to that of the starter.
 	seed func(site)
 	// solve changes a plain function to that of the reference.
@@ -98,8 +101,9 @@ func addReturn() edit {
 func cacheFunction() edit {
 	const cached, slow = "temp", "slow"
 	return edit{
-		form:    func(s *callgraph.Sample) *callgraph.Form { return &s.Cache },
-		library: func(*language) string { return slow },
+		form:      func(s *callgraph.Sample) *callgraph.Form { return &s.Cache },
+		library:   func(*language) string { return slow },
+		seedsBoth: true,
 		seed: func(s site) {
 			if s.sink {
 				s.applyToResult("+", program.Call{Func: slow})
@@ -124,13 +128,19 @@ func cacheFunction() edit {
 func dontRepeat() edit {
 	defineDerived := func(s site) { s.defineFirst(s.derived, callOf(s.getter)) }
 	return edit{
-		form:    func(s *callgraph.Sample) *callgraph.Form { return &s.Repeat },
-		library: func(l *language) string { return l.getter },
+		form:      func(s *callgraph.Sample) *callgraph.Form { return &s.Repeat },
+		library:   func(l *language) string { return l.getter },
+		seedsBoth: true,
 		seed: func(s site) {
-			if s.root {
-				defineDerived(s)
-				s.applyToResult(s.apply, program.Atom(s.derived))
+			if !s.root {
+				return
 			}
+			if s.branch {
+				s.insertBeforeReturn(s.helperLine(s.derived, callOf(s.getter)))
+			} else {
+				defineDerived(s)
+			}
+			s.applyToResult(s.apply, program.Atom(s.derived))
 		},
 		solve: func(s site) {
 			s.unpackEdits(func(string) string { return s.derived })
@@ -147,8 +157,6 @@ func dontRepeat() edit {
 	}
 }
 
-func tupleType(first, second string) string { return "tuple[" + first + ", " + second + "]" }
-
 func (s site) addParam(p program.Param) { s.Params = append(slices.Clip(s.Params), p) }
 
 // result is what the function returns; the return is its last statement.
@@ -160,20 +168,32 @@ func (s site) setResult(value program.Expr) {
 	s.Body[len(s.Body)-1] = program.Return{Value: value}
 }
 
-func (s site) applyToResult(operator string, value program.Expr) {
-	s.setResult(program.Chain{Op: operator, Operands: []program.Expr{value, s.result()}})
+// applyToResult joins values and what was returned before with an operator.
+func (s site) applyToResult(operator string, values ...program.Expr) {
+	s.setResult(program.Chain{Op: operator, Operands: append(slices.Clip(values), s.result())})
+}
+
+// helperLine defines an annotated helper variable.
+func (s site) helperLine(name string, value program.Call) program.Stmt {
+	return program.Assign{Targets: []string{name}, Type: s.helper, Value: value}
 }
 
 // defineFirst puts an annotated helper variable in front of the body.
 func (s site) defineFirst(name string, value program.Call) {
-	line := program.Assign{Targets: []string{name}, Type: s.helper, Value: value}
-	s.Body = append([]program.Stmt{line}, s.Body...)
+	s.insert(0, s.helperLine(name, value))
 }
 
-// passToEdits adds an argument to each call of an edit function.
-func (s site) passToEdits(extra program.Expr) {
+// insert puts statements in front of the one at the given place.
+func (s site) insert(at int, lines ...program.Stmt) {
+	s.Body = slices.Insert(s.Body, at, lines...)
+}
+
+func (s site) insertBeforeReturn(lines ...program.Stmt) { s.insert(len(s.Body)-1, lines...) }
+
+// passToEdits adds arguments to each call of an edit function.
+func (s site) passToEdits(extra ...program.Expr) {
 	s.eachEditCall(func(line program.Assign, call program.Call) program.Assign {
-		call.Args = append(slices.Clip(call.Args), extra)
+		call.Args = append(slices.Clip(call.Args), extra...)
 		line.Value = call
 		return line
 	})

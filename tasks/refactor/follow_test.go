@@ -18,9 +18,9 @@ func TestStatementsLeadToTheReferences(t *testing.T) {
 	if err != nil {
 		t.Skip("needs python3 on the path")
 	}
-	grid := "axis=traversal,search; instances=1"
+	grid := "axis=traversal,search,runtime,instructions,comment-copy; instances=1"
 	if os.Getenv("CABRA_TEST_ALL") == "1" {
-		grid = "traversal,search"
+		grid = "axis=traversal,search,runtime,instructions,comment-copy"
 	}
 	cmd := exec.CommandContext(t.Context(), python, "-B", "follow.py")
 	cmd.Dir = filepath.Join("testdata", "python")
@@ -48,8 +48,9 @@ func taskLines(t *testing.T, grid string) []byte {
 			t.Fatal(err)
 		}
 		err := json.NewEncoder(&lines).Encode(map[string]any{
-			"id": task.ID, "refactoring": task.Cell.Refactoring, "code": task.Cell.Code,
-			"starter": task.Starter[tasks.SolutionFile], "reference": task.Reference[tasks.SolutionFile],
+			"id": task.ID, "axis": task.Cell.Axis, "refactoring": task.Cell.Refactoring, "code": task.Cell.Code,
+			"statement": task.Statement,
+			"starter":   task.Starter[tasks.SolutionFile], "reference": task.Reference[tasks.SolutionFile],
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,34 @@ type pair struct {
 	check              tasks.Check
 }
 
+// generateCell writes what the cell's tasks are on a sample.
+func (b *base) generateCell(c tasks.Cell, s *callgraph.Sample) (pair, error) {
+	switch c.Axis {
+	case tasks.Runtime:
+		return guarded{base: b, steps: c.Size}.generate(c.Refactoring, s), nil
+	case tasks.Instructions:
+		return b.generateRules(c, s)
+	case tasks.CommentCopy:
+		comment := copiedComment(b.seed, s.ID, c.Size)
+		p := instructed{base: b, inserted: []string{comment}}.generate(c.Refactoring, s)
+		p.check.Comment = comment
+		return p, nil
+	}
+	return b.generate(c.Refactoring, s), nil
+}
+
+// generateRules draws as many rules as the cell's size says.
+func (b *base) generateRules(c tasks.Cell, s *callgraph.Sample) (pair, error) {
+	bank := ruleBank(c.Refactoring, c.Code)
+	rules, err := sampleRules(b.seed, s.ID, valueStem(c.Refactoring, b.language), bank, c.Size)
+	if err != nil {
+		return pair{}, err
+	}
+	p := instructed{base: b, inserted: insertedLines(rules, bank)}.generate(c.Refactoring, s)
+	p.check.Rules = rules
+	return p, nil
+}
+
 // generate writes starter and reference of a refactoring on a sample.
 func (b *base) generate(r tasks.Refactoring, s *callgraph.Sample) pair {
 	if e, changes := editOf(r); changes {
@@ -48,18 +76,25 @@ func (b *base) generateEdit(e edit, s *callgraph.Sample) pair {
 // that is not in the normal style.
 func (b *base) generateDeadCode(s *callgraph.Sample) pair {
 	form := &s.Dead
-	live := slices.DeleteFunc(form.Combined.Roots(), func(v int) bool { return v >= form.EditStart() })
-	starter := b.program(form.Combined, nil, names(form.Combined, live))
-
-	dead := nameSet(form.Edit)
+	starter := b.program(form.Combined, nil, deadCodeEntries(form))
 	reference := starter
-	reference.Functions = slices.DeleteFunc(slices.Clone(starter.Functions),
-		func(f program.Function) bool { return dead[f.Name] })
+	reference.Functions = withoutEdits(form, starter.Functions)
 	return pair{
 		starter:   starter.Text(program.Raw),
 		reference: reference.Text(program.Normal),
 		check:     checkOf(form, []string{}),
 	}
+}
+
+// deadCodeEntries are the roots that main calls: those that are not removed.
+func deadCodeEntries(form *callgraph.Form) []string {
+	live := slices.DeleteFunc(form.Combined.Roots(), func(v int) bool { return v >= form.EditStart() })
+	return names(form.Combined, live)
+}
+
+func withoutEdits(form *callgraph.Form, functions []program.Function) []program.Function {
+	dead := nameSet(form.Edit)
+	return slices.DeleteFunc(slices.Clone(functions), func(f program.Function) bool { return dead[f.Name] })
 }
 
 func checkOf(form *callgraph.Form, library []string) tasks.Check {
@@ -95,6 +130,13 @@ func (s sites) of(node int, f *program.Function) site {
 	v := node - s.form.EditStart()
 	return site{Function: f, language: s.language, edits: s.edits,
 		wrapper: v == s.form.Edit.Len()-1, root: s.root[v], sink: s.sink[v]}
+}
+
+// ofBranch is of for a function whose body will be one of two branches.
+func (s sites) ofBranch(node int, f *program.Function) site {
+	at := s.of(node, f)
+	at.branch = true
+	return at
 }
 
 func names(g *callgraph.Graph, nodes []int) []string {

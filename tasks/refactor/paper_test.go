@@ -48,7 +48,7 @@ func TestProgramsOfThePaperSample(t *testing.T) {
 }
 
 func newBase(code tasks.CodeType) *base {
-	return &base{language: languageOf(code), seed: DefaultSeed, draws: newOperatorCache(DefaultSeed)}
+	return &base{language: languageOf(code), seed: DefaultSeed, draws: newDrawCache(DefaultSeed)}
 }
 
 func golden(t *testing.T, file, got string) {

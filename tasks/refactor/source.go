@@ -2,28 +2,41 @@ package refactor
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"runtime"
 	"sync"
 
 	"cabra-run/tasks"
-	"cabra-run/tasks/callgraph"
 )
 
 // DefaultSeed is the seed of the published benchmark.
 const DefaultSeed = 42
 
-// fixedNodes is the size of the graph that an axis does not scale.
-const fixedNodes = 25
+// fixedNodes is the size of the graph that traversal and search do not scale,
+// smallNodes that of both graphs where the size counts something else.
+const (
+	fixedNodes = 25
+	smallNodes = 10
+)
 
-// maxInstance bounds the samples that have to be drawn before the one wanted.
-const maxInstance = 10_000
+// Bounds on what a grid may ask for.
+const (
+	maxInstance = 10_000 // samples that are drawn before the one wanted
+	maxSize     = 10_000 // functions, or steps of a guard, or words of a comment
+)
 
 // Options says how tasks are generated. Everything but Parallel changes them.
 type Options struct {
-	// Seed of graphs, operators and file order; 0 stands for DefaultSeed.
+	// Seed of graphs, operators, file order, guards and rules. It is taken as
+	// it is: 0 is a seed like any other.
 	Seed int64
+	// Decorrelate draws every cell from a seed of its own, which Seed and the
+	// cell decide. Without it cells share samples, operators and rules as those
+	// of the published benchmark do.
+	Decorrelate bool
 	// Statements replace our own problem statements where they have a text.
 	Statements Statements
 	// Parallel is the number of tasks that are generated at the same time;
@@ -32,50 +45,63 @@ type Options struct {
 }
 
 // NewSource returns the tasks of a grid in its order. A task depends on its id
-// and the options' seed and statements, not on the rest of the grid. Cells that
-// this package cannot generate are an error.
+// and the options, not on the rest of the grid. Cells that this package cannot
+// generate are an error.
 func NewSource(g tasks.Grid, o Options) (tasks.Source, error) {
-	if o.Seed == 0 {
-		o.Seed = DefaultSeed
-	}
 	if o.Parallel < 1 {
 		o.Parallel = runtime.GOMAXPROCS(0)
 	}
-	src := &source{options: o, bases: make(map[tasks.CodeType]*base)}
-	draws := newOperatorCache(o.Seed)
+	src := &source{options: o}
 	for i, cell := range g.Cells {
 		if err := checkCell(cell); err != nil {
 			return nil, err
 		}
-		statement, err := o.Statements.For(cell)
-		if err != nil {
+		if err := o.Statements.Check(cell); err != nil {
 			return nil, fmt.Errorf("statement of %s %s: %w", cell.Refactoring, cell.Code, err)
-		}
-		if src.bases[cell.Code] == nil {
-			src.bases[cell.Code] = &base{language: languageOf(cell.Code), seed: o.Seed, draws: draws}
 		}
 		for _, instance := range g.InstancesOf(i) {
 			if instance < 1 || instance > maxInstance {
 				return nil, fmt.Errorf("instance %d is not between 1 and %d", instance, maxInstance)
 			}
-			src.jobs = append(src.jobs, job{cell: cell, instance: instance, statement: statement})
+			src.jobs = append(src.jobs, job{cell: cell, instance: instance, seed: o.seedOf(cell)})
 		}
 	}
 	return src, nil
+}
+
+// seedOf returns the seed that the tasks of a cell are drawn from.
+func (o Options) seedOf(c tasks.Cell) int64 {
+	if !o.Decorrelate {
+		return o.Seed
+	}
+	text := fmt.Sprintf("cabra-seed-1/%d/%s/%d/%s/%s", o.Seed, c.Axis, c.Size, c.Refactoring, c.Code)
+	sum := sha256.Sum256([]byte(text))
+	return int64(binary.BigEndian.Uint64(sum[:]) >> 1)
 }
 
 func checkCell(c tasks.Cell) error {
 	if _, ok := sizesOf(c); !ok {
 		return fmt.Errorf("axis %q is not generated", c.Axis)
 	}
-	if _, ok := editOf(c.Refactoring); !ok && c.Refactoring != tasks.DeadCode {
-		return fmt.Errorf("unknown refactoring %q", c.Refactoring)
+	_, ok := editOf(c.Refactoring)
+	if !ok && (c.Refactoring != tasks.DeadCode || numbered(c.Axis)) {
+		return fmt.Errorf("refactoring %q is not generated on axis %q", c.Refactoring, c.Axis)
 	}
 	if languageOf(c.Code) == nil {
 		return fmt.Errorf("unknown code type %q", c.Code)
 	}
+	if c.Variant != "" {
+		return fmt.Errorf("unknown variant %q", c.Variant)
+	}
+	if c.Size < 1 || c.Size > maxSize {
+		return fmt.Errorf("size %d is not between 1 and %d", c.Size, maxSize)
+	}
 	return nil
 }
+
+// numbered reports whether the programs of an axis pass numbered values around.
+// There is no dead code on these axes, where something is added everywhere.
+func numbered(a tasks.Axis) bool { return a == tasks.Instructions || a == tasks.CommentCopy }
 
 // sizePair is what a stream of samples depends on beside the seed.
 type sizePair struct{ init, edit int }
@@ -86,21 +112,24 @@ func sizesOf(c tasks.Cell) (sizes sizePair, ok bool) {
 		return sizePair{init: fixedNodes, edit: c.Size}, true
 	case tasks.Search:
 		return sizePair{init: c.Size, edit: fixedNodes}, true
+	case tasks.Combined:
+		return sizePair{init: c.Size, edit: c.Size}, true
+	case tasks.Runtime, tasks.Instructions, tasks.CommentCopy:
+		return sizePair{init: smallNodes, edit: smallNodes}, true
 	}
 	return sizePair{}, false
 }
 
 // job is one task to be generated.
 type job struct {
-	cell      tasks.Cell
-	instance  int
-	statement string
+	cell     tasks.Cell
+	instance int
+	seed     int64
 }
 
 // source is safe for concurrent use.
 type source struct {
 	options Options
-	bases   map[tasks.CodeType]*base
 	jobs    []job
 }
 
@@ -160,7 +189,7 @@ func (s *source) start(ctx context.Context) (results <-chan chan result, wait fu
 	}
 	queue := make(chan chan result, ahead*min(s.options.Parallel, len(s.jobs)))
 	todo := make(chan work)
-	samples := newSampleCache(s.options.Seed)
+	drawn := newDrawn(s.jobs)
 	var group sync.WaitGroup
 	group.Go(func() {
 		defer close(todo)
@@ -181,7 +210,7 @@ func (s *source) start(ctx context.Context) (results <-chan chan result, wait fu
 	for range min(s.options.Parallel, len(s.jobs)) {
 		group.Go(func() {
 			for w := range todo {
-				task, err := s.generate(samples, w.job)
+				task, err := s.generate(drawn, w.job)
 				w.slot <- result{task, err}
 			}
 		})
@@ -189,69 +218,37 @@ func (s *source) start(ctx context.Context) (results <-chan chan result, wait fu
 	return queue, group.Wait
 }
 
-func (s *source) generate(samples *sampleCache, j job) (tasks.Task, error) {
+// generate leaves drawn without what only this job needed.
+func (s *source) generate(drawn *drawn, j job) (tasks.Task, error) {
 	id := tasks.CellID(j.cell, j.instance)
-	sizes, _ := sizesOf(j.cell)
-	sample, err := samples.get(sizes, j.instance)
+	draws, samples := drawn.of(j)
+	defer drawn.done(j)
+	sample, err := samples.get(j.instance)
 	if err != nil {
 		return tasks.Task{}, fmt.Errorf("generating %s: %w", id, err)
 	}
-	programs := s.bases[j.cell.Code].generate(j.cell.Refactoring, sample)
+	b := &base{language: languageOf(j.cell.Code), seed: j.seed, draws: draws}
+	programs, err := b.generateCell(j.cell, sample)
+	if err != nil {
+		return tasks.Task{}, fmt.Errorf("generating %s: %w", id, err)
+	}
+	statement, err := s.options.Statements.of(j.cell, programs.check)
+	if err != nil {
+		return tasks.Task{}, fmt.Errorf("statement of %s: %w", id, err)
+	}
 	return tasks.Task{
 		ID: id, Cell: j.cell, Instance: j.instance, SampleID: sample.ID,
-		Statement: j.statement,
+		Statement: statement,
 		Starter:   tasks.Files{tasks.SolutionFile: programs.starter},
 		Reference: tasks.Files{tasks.SolutionFile: programs.reference},
 		Check:     programs.check,
 	}, nil
 }
 
-// sampleCache keeps the samples of each pair of sizes, which all refactorings
-// and code types share. It is safe for concurrent use.
-type sampleCache struct {
-	seed    int64
-	mu      sync.Mutex
-	streams map[sizePair]*sampleStream
-}
-
-func newSampleCache(seed int64) *sampleCache {
-	return &sampleCache{seed: seed, streams: make(map[sizePair]*sampleStream)}
-}
-
-func (c *sampleCache) get(sizes sizePair, instance int) (*callgraph.Sample, error) {
-	c.mu.Lock()
-	stream := c.streams[sizes]
-	if stream == nil {
-		stream = &sampleStream{}
-		stream.sampler, stream.err = callgraph.NewSampler(c.seed, sizes.init, sizes.edit)
-		c.streams[sizes] = stream
+// of returns the statement of a task with the given check.
+func (s Statements) of(c tasks.Cell, check tasks.Check) (string, error) {
+	if c.Axis == tasks.CommentCopy {
+		return s.RenderComment(c, check.Comment)
 	}
-	c.mu.Unlock()
-	return stream.get(instance)
-}
-
-// sampleStream holds the samples that were drawn so far: each depends on those
-// before it.
-type sampleStream struct {
-	mu      sync.Mutex
-	sampler *callgraph.Sampler
-	drawn   []*callgraph.Sample
-	err     error // why no more can be drawn
-}
-
-func (s *sampleStream) get(instance int) (*callgraph.Sample, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.drawn) < instance {
-		if s.err != nil {
-			return nil, s.err
-		}
-		sample, err := s.sampler.Next()
-		if err != nil {
-			s.err = fmt.Errorf("sample %d: %w", len(s.drawn)+1, err)
-			continue
-		}
-		s.drawn = append(s.drawn, sample)
-	}
-	return s.drawn[instance-1], nil
+	return s.Render(c, check.Rules)
 }

@@ -21,12 +21,15 @@ const maxStatement = 1 << 20
 const statementSuffix = ".md"
 
 // LoadStatements reads statements that replace our own from a folder. The file
-// of a statement is named "<refactoring>.<code type>.md", for example
-// "add-parameter.math.md". Those of the given cells have to exist, without
-// cells those of all refactorings and code types; other files are ignored.
-// Each is a regular file (no link) of UTF-8 text and at most 1 MiB.
+// of a base text is named "<refactoring>.<code type>.md", for example
+// "add-parameter.math.md"; those of the axes runtime, instructions and
+// comment-copy lie in folders with the axes' names. Those of the given cells
+// have to exist; without cells all base texts have to, and others are read
+// where there are any. Other files are ignored. Each is a regular file (no
+// link) of UTF-8 text and at most 1 MiB. A text for instructions has one line
+// "{{RULES}}", one for comment-copy a line "{{COMMENT}}".
 func LoadStatements(dir string, cells ...tasks.Cell) (Statements, error) {
-	names, err := statementNames(cells)
+	names, optional, err := statementNames(cells)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +39,14 @@ func LoadStatements(dir string, cells ...tasks.Cell) (Statements, error) {
 	}
 	defer root.Close()
 	all, missing := Statements{}, []string(nil)
-	for _, name := range names {
+	for _, name := range append(slices.Clip(names), optional...) {
 		file := name + statementSuffix
 		text, err := readStatement(root, file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, file)
+			if slices.Contains(names, name) {
+				missing = append(missing, file)
+			}
 		case err != nil:
 			return nil, fmt.Errorf("reading statement %q in %q: %w", file, dir, err)
 		default:
@@ -56,27 +61,36 @@ func LoadStatements(dir string, cells ...tasks.Cell) (Statements, error) {
 	return all, nil
 }
 
-// statementNames returns the names that the cells need, without repeats.
-func statementNames(cells []tasks.Cell) ([]string, error) {
+// statementNames returns the names that the cells need, without repeats, and
+// those that may be missing.
+func statementNames(cells []tasks.Cell) (needed, optional []string, err error) {
 	if len(cells) == 0 {
-		return baseNames(), nil
+		sets := statementSets()
+		for _, set := range sets[1:] {
+			optional = append(optional, set.names()...)
+		}
+		return sets[0].names(), optional, nil
 	}
-	var names []string
 	for _, c := range cells {
 		name, err := statementName(c)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		if !slices.Contains(needed, name) {
+			needed = append(needed, name)
 		}
 	}
-	return names, nil
+	return needed, nil, nil
 }
 
 // readStatement looks before it opens, so that it neither follows a link nor
 // waits for the other end of a pipe, and looks again at what it has opened.
 func readStatement(root *os.Root, name string) (string, error) {
+	if folder, _, nested := strings.Cut(name, "/"); nested {
+		if info, err := root.Lstat(folder); err == nil && !info.IsDir() {
+			return "", fmt.Errorf("%q is not a folder", folder)
+		}
+	}
 	before, err := root.Lstat(name)
 	if err != nil {
 		return "", err
@@ -100,19 +114,22 @@ func readStatement(root *os.Root, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return checkStatement(text)
+	if err := checkStatement(text); err != nil {
+		return "", err
+	}
+	return string(text), checkPlaceholder(string(text), placeholderOf(name))
 }
 
-func checkStatement(text []byte) (string, error) {
+func checkStatement(text []byte) error {
 	switch {
 	case len(text) > maxStatement:
-		return "", errors.New("larger than 1 MiB")
+		return errors.New("larger than 1 MiB")
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
-		return "", errors.New("not a UTF-8 text")
+		return errors.New("not a UTF-8 text")
 	case len(bytes.TrimSpace(text)) == 0:
-		return "", errors.New("empty")
+		return errors.New("empty")
 	}
-	return string(text), nil
+	return nil
 }
 
 // WriteStatements writes statements into a folder in the form that
@@ -120,17 +137,28 @@ func checkStatement(text []byte) (string, error) {
 // names of the files written. It overwrites nothing.
 func WriteStatements(root *os.Root, all Statements) ([]string, error) {
 	var written []string
-	for _, name := range baseNames() {
-		text, ok := all[name]
-		if !ok {
-			continue
+	for _, set := range statementSets() {
+		for _, name := range set.names() {
+			text, ok := all[name]
+			if !ok {
+				continue
+			}
+			if err := writeIn(root, set.folder, name+statementSuffix, text); err != nil {
+				return written, fmt.Errorf("writing statement: %w", err)
+			}
+			written = append(written, name+statementSuffix)
 		}
-		if err := writeNew(root, name+statementSuffix, text); err != nil {
-			return written, fmt.Errorf("writing statement: %w", err)
-		}
-		written = append(written, name+statementSuffix)
 	}
 	return written, nil
+}
+
+func writeIn(root *os.Root, folder, name, text string) error {
+	if folder != "" {
+		if err := root.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return writeNew(root, name, text)
 }
 
 func writeNew(root *os.Root, name, text string) (err error) {

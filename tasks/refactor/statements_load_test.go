@@ -25,7 +25,9 @@ func writtenStatements(t *testing.T) string {
 		t.Fatal(err)
 	}
 	files, err := WriteStatements(root, own)
-	if err != nil || len(files) != 15 || files[0] != "dead-code.math.md" {
+	if err != nil || len(files) != 15+15+12+12 || files[0] != "dead-code.math.md" ||
+		files[15] != "runtime/dead-code.math.md" || files[30] != "instructions/add-parameter.math.md" ||
+		files[53] != "comment-copy/dont-repeat.array.md" {
 		t.Fatalf("wrote %q, %v", files, err)
 	}
 	return dir
@@ -58,10 +60,11 @@ func TestLoadedStatementsReplaceOurs(t *testing.T) {
 	if got, err := loaded.For(cell); err != nil || got != ownText(t, tasks.DontRepeat, tasks.Math) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if own, err := Statements(nil).For(cell); err != nil || own != ownText(t, tasks.DontRepeat, tasks.Math) {
+	if own, err := Statements(nil).For(cell); err != nil || own != ownText(t, tasks.DontRepeat,
+		tasks.Math) {
 		t.Errorf("got %q, %v", own, err)
 	}
-	cell.Axis = "runtime"
+	cell.Axis = "rename"
 	if got, err := loaded.For(cell); err == nil {
 		t.Errorf("got %q for an axis without statements", got)
 	}
@@ -181,5 +184,76 @@ func TestWriteStatementsOverwritesNothing(t *testing.T) {
 	}
 	if text, err := os.ReadFile(kept); err != nil || string(text) != "mine" {
 		t.Errorf("the file now holds %q, %v", text, err)
+	}
+}
+
+// A folder with base texts alone is enough for what uses them alone.
+func TestLoadStatementsWithoutThoseOfOtherAxes(t *testing.T) {
+	dir := writtenStatements(t)
+	for _, folder := range []string{"runtime", "instructions", "comment-copy"} {
+		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loaded, err := LoadStatements(dir)
+	if err != nil || len(loaded) != 15 {
+		t.Errorf("%d statements, %v", len(loaded), err)
+	}
+	for axis, file := range map[tasks.Axis]string{
+		tasks.Runtime: "runtime/add-return.math.md", tasks.Instructions: "instructions/add-return.math.md",
+		tasks.CommentCopy: "comment-copy/add-return.math.md", tasks.Combined: "",
+	} {
+		_, err := LoadStatements(dir, tasks.Cell{Axis: axis, Size: 5, Refactoring: tasks.AddReturn,
+			Code: tasks.Math})
+		if file == "" && err != nil || file != "" && (err == nil || !strings.HasSuffix(err.Error(),
+			": "+file)) {
+			t.Errorf("%s: %v", axis, err)
+		}
+	}
+}
+
+func TestLoadStatementsWantsThePlaceholder(t *testing.T) {
+	cell := tasks.Cell{Axis: tasks.Instructions, Size: 5, Refactoring: tasks.AddReturn, Code: tasks.Math}
+	for text, want := range map[string]string{
+		"Do it.\n":                     "0 lines are {{RULES}}, want 1",
+		"Obey {{RULES}} now.\n":        "0 lines are {{RULES}}, want 1",
+		"{{COMMENT}}\n":                "0 lines are {{RULES}}, want 1",
+		"{{RULES}}\nDo it.\n{{RULES}}": "2 lines are {{RULES}}, want 1",
+		"{{RULES}}":                    "",
+		"Do it:\r\n  {{RULES}}\r\nThen stop.\r\n": "",
+	} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "instructions"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "instructions", "add-return.math.md"), []byte(text),
+			0o644); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := LoadStatements(dir, cell)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if want != "" {
+			loaded = Statements{"instructions/add-return.math": text}
+		}
+		if err := loaded.Check(cell); (err != nil) != (want != "") {
+			t.Errorf("checking %q: %v", text, err)
+		}
+	}
+}
+
+func TestLoadStatementsFollowsNoFolder(t *testing.T) {
+	dir := writtenStatements(t)
+	if err := os.Rename(filepath.Join(dir, "runtime"), filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("elsewhere", filepath.Join(dir, "runtime")); err != nil {
+		t.Fatal(err)
+	}
+	cell := tasks.Cell{Axis: tasks.Runtime, Size: 5, Refactoring: tasks.AddReturn, Code: tasks.Math}
+	if _, err := LoadStatements(dir, cell); err == nil || !strings.Contains(err.Error(),
+		`"runtime" is not a folder`) {
+		t.Errorf("got %v", err)
 	}
 }

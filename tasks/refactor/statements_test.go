@@ -3,6 +3,7 @@ package refactor
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,57 +23,113 @@ func ownText(t *testing.T, r tasks.Refactoring, code tasks.CodeType) string {
 	return text
 }
 
+// textOf is the own text of an axis, with its placeholder.
+func textOf(t *testing.T, axis tasks.Axis, r tasks.Refactoring, code tasks.CodeType) string {
+	t.Helper()
+	own, err := OwnStatements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := statementName(tasks.Cell{Axis: axis, Size: 5, Refactoring: r, Code: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own[name]
+}
+
+// textAxes holds one axis for each set of statements.
+func textAxes() []tasks.Axis {
+	return []tasks.Axis{tasks.Traversal, tasks.Runtime, tasks.Instructions, tasks.CommentCopy}
+}
+
 // example is the worked example of a statement.
 type example struct {
+	Axis        tasks.Axis        `json:"axis"`
 	Refactoring tasks.Refactoring `json:"refactoring"`
 	Code        tasks.CodeType    `json:"code"`
 	Before      string            `json:"before"`
 	After       string            `json:"after"`
+	Filled      string            `json:"filled"` // a function with inserted lines
 	explanation string            // the text between the programs
 }
 
 var fence = regexp.MustCompile("(?s)```python\n(.*?)\n```\n")
 
-func exampleOf(t *testing.T, r tasks.Refactoring, code tasks.CodeType) example {
+func exampleOf(t *testing.T, axis tasks.Axis, r tasks.Refactoring, code tasks.CodeType) example {
 	t.Helper()
-	text := ownText(t, r, code)
+	text := textOf(t, axis, r, code)
 	blocks := fence.FindAllStringSubmatchIndex(text, -1)
-	if len(blocks) != 2 {
-		t.Fatalf("%s %s: %d programs, want 2", r, code, len(blocks))
+	want := 2
+	if axis == tasks.Instructions || axis == tasks.CommentCopy {
+		want = 3
+	}
+	if len(blocks) != want {
+		t.Fatalf("%s %s %s: %d programs, want %d", axis, r, code, len(blocks), want)
 	}
 	between := strings.TrimSpace(text[blocks[0][1]:blocks[1][0]])
-	return example{Refactoring: r, Code: code, Before: text[blocks[0][2]:blocks[0][3]],
+	e := example{Axis: axis, Refactoring: r, Code: code, Before: text[blocks[0][2]:blocks[0][3]],
 		After: text[blocks[1][2]:blocks[1][3]], explanation: strings.TrimSpace(strings.TrimSuffix(between,
 			"After:"))}
+	if axis == tasks.Instructions {
+		e.Filled = text[blocks[2][2]:blocks[2][3]]
+	}
+	return e
 }
 
+// eachStatement checks the base texts.
 func eachStatement(t *testing.T, check func(t *testing.T, r tasks.Refactoring, code tasks.CodeType)) {
 	t.Helper()
-	for _, r := range tasks.Refactorings() {
+	eachOf(t, tasks.Traversal, check)
+}
+
+// eachOf checks the texts of an axis.
+func eachOf(t *testing.T, axis tasks.Axis, check func(t *testing.T, r tasks.Refactoring,
+	code tasks.CodeType)) {
+	t.Helper()
+	set, err := setOf(axis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range set.refactorings {
 		for _, code := range tasks.CodeTypes() {
-			t.Run(baseName(r, code), func(t *testing.T) { check(t, r, code) })
+			t.Run(set.name(r, code), func(t *testing.T) { check(t, r, code) })
 		}
 	}
 }
 
 // CABRA_UPDATE_GOLDEN=1 writes the texts; read them before keeping them.
 func TestStatementsGolden(t *testing.T) {
-	eachStatement(t, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
-		file := filepath.Join("testdata", "statements", baseName(r, code)+".md")
-		text := ownText(t, r, code)
-		if os.Getenv("CABRA_UPDATE_GOLDEN") == "1" {
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+	own, err := OwnStatements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(own) != 15+15+12+12 {
+		t.Errorf("%d statements", len(own))
+	}
+	for name, text := range own {
+		t.Run(name, func(t *testing.T) { goldenText(t, filepath.FromSlash(name)+".md", text) })
+	}
+}
+
+// goldenText compares a text with a file in testdata/statements.
+func goldenText(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", "statements", name)
+	if os.Getenv("CABRA_UPDATE_GOLDEN") == "1" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if text != string(want) {
-			t.Errorf("the text is not that of %s:\n%s", file, text)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("the text is not that of %s:\n%s", file, text)
+	}
 }
 
 // The examples are run: they keep to the rules, have the shape of generated
@@ -83,9 +140,11 @@ func TestStatementExamplesRun(t *testing.T) {
 		t.Skip("needs python3 on the path")
 	}
 	var cases []example
-	eachStatement(t, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
-		cases = append(cases, exampleOf(t, r, code))
-	})
+	for _, axis := range textAxes()[:3] { // those of comment-copy are those of instructions
+		eachOf(t, axis, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
+			cases = append(cases, exampleOf(t, axis, r, code))
+		})
+	}
 	input, err := json.Marshal(cases)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +153,7 @@ func TestStatementExamplesRun(t *testing.T) {
 	cmd.Dir = filepath.Join("testdata", "python")
 	cmd.Stdin = bytes.NewReader(input)
 	output, err := cmd.CombinedOutput()
-	if err != nil || len(output) > 0 {
+	if want := fmt.Sprintf("checked %d\n", len(cases)); err != nil || string(output) != want {
 		t.Errorf("%v\n%s", err, output)
 	}
 }
@@ -117,10 +176,7 @@ func blocks(program string) map[string]string {
 
 // What the example of each refactoring has to show.
 func TestStatementExamplesShow(t *testing.T) {
-	shows := map[tasks.Refactoring]struct {
-		same, changed, gone string   // functions
-		before, after       []string // lines, with words of the code type
-	}{
+	checkShown(t, tasks.Traversal, map[tasks.Refactoring]shown{
 		tasks.DeadCode: {same: "b", gone: "a",
 			before: []string{"    b_val = b(val)", "    return (b(val))"},
 			after:  []string{"    return (b(val))"}},
@@ -133,7 +189,8 @@ func TestStatementExamplesShow(t *testing.T) {
 			before: []string{"    return external(TWO(val))"},
 			after: []string{"def b(val: T) -> tuple[T, str]:", "    return external(TWO(val))",
 				"def a(val: T) -> tuple[T, str]:",
-				"    b_val, b_str = b(val)", "    c_val = c(val)", "    return (PAIR(b_val, c_val), b_str)"}},
+				"    b_val, b_str = b(val)", "    c_val = c(val)",
+				"    return (PAIR(b_val, c_val), b_str)"}},
 		tasks.CacheFunction: {same: "a e", changed: "b c d",
 			before: []string{"    return slow() + TWO(val)", "    return slow() + THREE(e_val)"},
 			after: []string{"def b(val: T) -> T:", "    temp: H = slow()", "    c_val = c(val, temp)",
@@ -147,22 +204,37 @@ func TestStatementExamplesShow(t *testing.T) {
 				"    return (THREE(e_val), V)",
 				"def b(val: T) -> T:", "    d_val, V = d(val)", "    return V * PAIR(d_val, e_val)",
 				"    return V * TWO(d_val)"}},
-	}
-	words := map[tasks.CodeType]*strings.Replacer{
+	})
+}
+
+// shown is what an example has to show.
+type shown struct {
+	same, changed, gone string   // functions
+	before, after       []string // lines, with words of the code type
+}
+
+// shownWords replaces words that stand for those of a code type: T and H for
+// types, V for the passed value, G for its getter.
+func shownWords(code tasks.CodeType) *strings.Replacer {
+	return map[tasks.CodeType]*strings.Replacer{
 		tasks.Math: strings.NewReplacer("T:", "float:", "T,", "float,", "T]", "float]", "val: T",
 			"val: float", "V", "mult", "H=0", "float=0.0",
 			"H", "float", "G(", "get_multiplier(", "TWO", "abs", "THREE", "math.cos", "PAIR", "max"),
 		tasks.String: strings.NewReplacer("T:", "str:", "T,", "str,", "T]", "str]", "val: T", "val: str",
-			"V *", "prefix +", "V", "prefix",
+			"V *", "prefix +", "V1 *", "prefix1 +", "V2 *", "prefix2 +", "V", "prefix",
 			"H=0", "str=''", "H", "str", "G(", "get_key(", "TWO", "strops.reverse", "THREE",
 			"strops.mirror", "PAIR", "strops.zip_chars"),
 		tasks.Array: strings.NewReplacer("T:", "np.ndarray:", "T,", "np.ndarray,", "T]", "np.ndarray]",
 			"val: T", "val: np.ndarray", "V", "mult",
 			"H=0", "float=0.0", "H", "float", "G(", "get_multiplier(", "TWO", "np.abs", "THREE", "np.cos",
 			"PAIR", "np.maximum"),
-	}
-	eachStatement(t, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
-		e, show := exampleOf(t, r, code), shows[r]
+	}[code]
+}
+
+func checkShown(t *testing.T, axis tasks.Axis, shows map[tasks.Refactoring]shown) {
+	t.Helper()
+	eachOf(t, axis, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
+		e, show, words := exampleOf(t, axis, r, code), shows[r], shownWords(code)
 		before, after := blocks(e.Before), blocks(e.After)
 		for _, name := range append(strings.Fields(show.same), "", "main", "if") {
 			if before[name] == "" || before[name] != after[name] {
@@ -183,12 +255,12 @@ func TestStatementExamplesShow(t *testing.T) {
 			t.Errorf("%d parts after, want %d", len(after), want)
 		}
 		for _, line := range show.before {
-			if line = words[code].Replace(line); !strings.Contains(e.Before+"\n", line+"\n") {
+			if line = words.Replace(line); !strings.Contains(e.Before+"\n", line+"\n") {
 				t.Errorf("no line %q before", line)
 			}
 		}
 		for _, line := range show.after {
-			if line = words[code].Replace(line); !strings.Contains(e.After+"\n", line+"\n") {
+			if line = words.Replace(line); !strings.Contains(e.After+"\n", line+"\n") {
 				t.Errorf("no line %q after", line)
 			}
 		}
@@ -196,11 +268,13 @@ func TestStatementExamplesShow(t *testing.T) {
 }
 
 func TestStatementExamplesCallTheEntry(t *testing.T) {
-	for r, want := range map[tasks.Refactoring]string{tasks.DeadCode: "return (b(val))", tasks.AddParameter: "return a(val)",
-		tasks.AddReturn: "return a(val)", tasks.CacheFunction: "return a(val)",
+	for r, want := range map[tasks.Refactoring]string{tasks.DeadCode: "return (b(val))",
+		tasks.AddParameter: "return a(val)",
+		tasks.AddReturn:    "return a(val)", tasks.CacheFunction: "return a(val)",
 		tasks.DontRepeat: "return a(val)"} {
 		for _, code := range tasks.CodeTypes() {
-			if main := blocks(exampleOf(t, r, code).Before)["main"]; !strings.HasSuffix(main, "    "+want) {
+			if main := blocks(exampleOf(t, tasks.Traversal, r,
+				code).Before)["main"]; !strings.HasSuffix(main, "    "+want) {
 				t.Errorf("%s %s: %q", r, code, main)
 			}
 		}
@@ -230,7 +304,8 @@ func TestStatementsSayTheRules(t *testing.T) {
 			"brackets where that is needed", "function `default`"},
 		tasks.AddReturn: {"It used to return a single value of type", "Now it returns a `tuple[",
 			"result of the original computation",
-			"up the call chain", "directly or indirectly", "any one of them: they are guaranteed to be equal",
+			"up the call chain", "directly or indirectly",
+			"any one of them: they are guaranteed to be equal",
 			"`c` does not use `external()` and stays as it was", "function `external`"},
 		tasks.CacheFunction: {"costly", "deterministic", "as rarely as possible",
 			"exactly once, in the lowest common ancestor",
@@ -238,7 +313,8 @@ func TestStatementsSayTheRules(t *testing.T) {
 			"is F itself or is called by F, directly or indirectly",
 			"No function that F calls, directly or indirectly, meets condition 1",
 			"Do not use global variables",
-			"not always a function that `main()` calls", "Do not pass `temp` beyond the functions that use it",
+			"not always a function that `main()` calls",
+			"Do not pass `temp` beyond the functions that use it",
 			"all calls of `slow()` return the same value",
 			"Making the call in `a` would work too, but `b` is lower, so `b` is right",
 			"`e` does not use the value, so `d` passes nothing to it", "function `slow`"},
@@ -296,24 +372,42 @@ func TestStatementsKeepToTheirCodeType(t *testing.T) {
 		tasks.String: {"math", "np.", "numpy", "mult", "float", "multipl"},
 		tasks.Array:  {"strops", "math", "prefix", "get_key", "in front of"},
 	}
-	eachStatement(t, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
-		text := ownText(t, r, code)
+	check := func(t *testing.T, text string, code tasks.CodeType) {
+		for _, placeholder := range []string{rulesPlaceholder, commentPlaceholder} {
+			text = strings.ReplaceAll(text, placeholder, "…")
+		}
 		for _, word := range append(foreign[code], "<no value>", "{{", "}}", "\t", "\r", "  \n", "\n\n\n") {
 			if strings.Contains(text, word) {
 				t.Errorf("holds %q", word)
 			}
 		}
-		if !strings.HasSuffix(text, ".\n") || strings.HasSuffix(text, "\n\n") || len(text) > 8000 {
-			t.Errorf("%d bytes, ends in %q", len(text), text[len(text)-20:])
+		if len(text) > 9000 {
+			t.Errorf("%d bytes", len(text))
 		}
-	})
+	}
+	for _, axis := range textAxes() {
+		eachOf(t, axis, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
+			text := textOf(t, axis, r, code)
+			check(t, text, code)
+			end := map[tasks.Axis]string{tasks.Instructions: "\n\n{{RULES}}\n",
+				tasks.CommentCopy: "\n{{COMMENT}}\n```\n"}[axis]
+			if end == "" {
+				end = "* Do not change `main()` or the `if __name__ == '__main__':` block.\n"
+			}
+			if !strings.HasSuffix(text, end) {
+				t.Errorf("ends in %q", text[len(text)-40:])
+			}
+		})
+	}
 }
 
-func TestStatementsServeBothAxes(t *testing.T) {
+func TestBaseStatementsServeThreeAxes(t *testing.T) {
 	eachStatement(t, func(t *testing.T, r tasks.Refactoring, code tasks.CodeType) {
-		other, err := Statement(tasks.Cell{Axis: tasks.Search, Size: 200, Refactoring: r, Code: code})
-		if err != nil || other != ownText(t, r, code) {
-			t.Errorf("the axes differ: %v", err)
+		for _, axis := range []tasks.Axis{tasks.Search, tasks.Combined} {
+			other, err := Statement(tasks.Cell{Axis: axis, Size: 200, Refactoring: r, Code: code})
+			if err != nil || other != ownText(t, r, code) {
+				t.Errorf("%s differs: %v", axis, err)
+			}
 		}
 	})
 }
@@ -321,7 +415,11 @@ func TestStatementsServeBothAxes(t *testing.T) {
 func TestStatementRefusesUnknownWords(t *testing.T) {
 	for _, c := range []tasks.Cell{
 		{},
-		{Axis: "runtime", Refactoring: tasks.DeadCode, Code: tasks.Math},
+		{Axis: "Runtime", Refactoring: tasks.DeadCode, Code: tasks.Math},
+		{Axis: "runtime/", Refactoring: tasks.DeadCode, Code: tasks.Math},
+		{Axis: tasks.Merge, Refactoring: tasks.DeadCode, Code: tasks.Math},
+		{Axis: tasks.Instructions, Refactoring: tasks.DeadCode, Code: tasks.Math},
+		{Axis: tasks.CommentCopy, Refactoring: tasks.DeadCode, Code: tasks.Math},
 		{Axis: tasks.Search, Refactoring: "rename", Code: tasks.Math},
 		{Axis: tasks.Search, Refactoring: tasks.DeadCode, Code: "list"},
 		{Axis: tasks.Search, Refactoring: "dead-code.math", Code: ""},

@@ -1,8 +1,8 @@
-package callgraph
+package program
 
 import "strings"
 
-// reservedWords are the names that a function must not have: Python's
+// reservedWords are the names that a function or variable must not have: Python's
 // keywords, soft keywords and builtin names, as far as they consist of lower
 // case letters, and the words that the benchmark keeps for itself.
 const reservedWords = `
@@ -16,9 +16,9 @@ list locals map max memoryview min next object oct open ord pow print property q
 reversed round set setattr slice sorted staticmethod str sum super tuple vars zip
 counter np`
 
-// symbolicNames returns the first count names of the sequence a, …, z, aa, ab,
+// SymbolicNames returns the first count names of the sequence a, …, z, aa, ab,
 // … without the reserved words.
-func symbolicNames(count int) []string {
+func SymbolicNames(count int) []string {
 	reserved := make(map[string]bool)
 	for word := range strings.FieldsSeq(reservedWords) {
 		reserved[word] = true

@@ -1,4 +1,4 @@
-package callgraph
+package mt
 
 import (
 	"encoding/json"
@@ -116,3 +116,20 @@ func counted[T any](n int, draw func(i int) T) []T {
 }
 
 func upTo(n int) []int { return counted(n, func(i int) int { return i }) }
+
+// Further values that a CPython printed: randrange of numbers wider than one
+// output, and the text seeds of a published generator.
+func TestStreamOfOtherSeeds(t *testing.T) {
+	s := NewStream(7)
+	same(t, "below 10^12", repeat(4, func() int { return s.Below(1e12) }),
+		[]int{434439589175, 54335349840, 902254243635, 105380810795})
+	s = NewTextStream("42-class0")
+	same(t, "bits", repeat(3, func() uint32 { return s.Bits(32) }), []uint32{2966440438, 3508515522, 4049004411})
+	s = NewTextStream("42-verify")
+	same(t, "between", repeat(10, func() int { return s.Between(-5, 5) }), []int{2, -3, -3, -5, 5, -2, -1, 3, -5, -4})
+	s = NewStream(42)
+	same(t, "first output", []uint32{s.Bits(32)}, []uint32{2746317213})
+	shuffled := upTo(10)
+	Shuffle(NewStream(42), shuffled)
+	same(t, "shuffled", shuffled, []int{7, 3, 2, 8, 5, 6, 9, 4, 0, 1})
+}

@@ -1,4 +1,7 @@
-package callgraph
+// Package mt owns the random numbers of CPython's random module (MT19937), bit for
+// bit: what a published generator drew can be drawn again. It must not know what
+// the numbers are for.
+package mt
 
 import (
 	"crypto/sha512"
@@ -145,10 +148,19 @@ func (s *Stream) Bits128() (words [4]uint32) {
 func (s *Stream) Below(n int) int {
 	k := bits.Len(uint(n))
 	for {
-		if v := int(s.Bits(k)); v < n {
-			return v
+		if v := s.wide(k); v < uint64(n) {
+			return int(v)
 		}
 	}
+}
+
+// wide returns k random bits, 1 <= k <= 64, the least significant word first.
+func (s *Stream) wide(k int) uint64 {
+	if k <= 32 {
+		return uint64(s.Bits(k))
+	}
+	low := uint64(s.word())
+	return uint64(s.Bits(k-32))<<32 | low
 }
 
 // Between returns an integer in [low, high].
@@ -173,18 +185,27 @@ func Shuffle[T any](s *Stream, items []T) {
 // Choose returns k items (random.sample) at different positions, in the order
 // in which they were drawn; k must not exceed the number of items.
 func Choose[T any](s *Stream, items []T, k int) []T {
-	if len(items) <= poolLimit(k) {
-		return chooseFromPool(s, items, k)
-	}
 	chosen := make([]T, k)
+	for i, at := range s.Positions(len(items), k) {
+		chosen[i] = items[at]
+	}
+	return chosen
+}
+
+// Positions is Choose for the positions 0 to n-1.
+func (s *Stream) Positions(n, k int) []int {
+	if n <= poolLimit(k) {
+		return s.positionsFromPool(n, k)
+	}
+	chosen := make([]int, k)
 	taken := make(map[int]bool, k)
 	for i := range chosen {
-		j := s.Below(len(items))
+		j := s.Below(n)
 		for taken[j] {
-			j = s.Below(len(items))
+			j = s.Below(n)
 		}
 		taken[j] = true
-		chosen[i] = items[j]
+		chosen[i] = j
 	}
 	return chosen
 }
@@ -203,11 +224,14 @@ func poolLimit(k int) int {
 	return limit
 }
 
-func chooseFromPool[T any](s *Stream, items []T, k int) []T {
-	pool := append([]T(nil), items...)
-	chosen := make([]T, k)
+func (s *Stream) positionsFromPool(n, k int) []int {
+	pool := make([]int, n)
+	for i := range pool {
+		pool[i] = i
+	}
+	chosen := make([]int, k)
 	for i := range chosen {
-		live := len(pool) - i
+		live := n - i
 		j := s.Below(live)
 		chosen[i] = pool[j]
 		pool[j] = pool[live-1]
