@@ -141,7 +141,8 @@ func (b *Builder) importFolder(ctx context.Context, root string) (string, error)
 	id, err := b.importTar(ctx, files, []string{"LABEL " + labelRecipe + "=temporary"})
 	_, _ = io.Copy(io.Discard, files) // what the engine did not want
 	if werr := cmd.Wait(); werr != nil && err == nil {
-		return "", errors.Join(explain("packing the bootstrapped files", werr, log.String()), removeImage(ctx, b.api, id))
+		werr = explain("packing the bootstrapped files", werr, log.String())
+		return "", errors.Join(werr, removeImage(ctx, b.api, id))
 	}
 	return id, err
 }

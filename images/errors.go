@@ -51,7 +51,9 @@ func explain(what string, err error, log string) error {
 	return &Error{What: what, Hint: hintFor(err, log), Log: log, Err: err}
 }
 
-var failedURL = regexp.MustCompile(`(?:Failed to fetch|Couldn't download|Failed getting release file|Err:\d+) +(\S+://\S+)`)
+// failedURL finds what apt and debootstrap could not get.
+var failedURL = regexp.MustCompile(
+	`(?:Failed to fetch|Couldn't download|Failed getting release file|Err:\d+) +(\S+://\S+)`)
 
 func hintFor(err error, log string) string {
 	text := err.Error() + "\n" + log

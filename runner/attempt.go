@@ -26,7 +26,7 @@ const (
 	slack = 10 * time.Minute
 	// guestRoom is how many processes of a box's limit the agent cannot have,
 	// so that a helper command can start beside a fork bomb.
-	guestRoom = 24
+	guestRoom = 64
 	// maxUsageFaults is how many readings in a row may fail before the engine
 	// is taken to be gone.
 	maxUsageFaults = 10

@@ -19,6 +19,10 @@ type MergeCheck struct {
 	Seed       int64    `json:"seed"`       // that the programs were drawn from
 	Params     int      `json:"params"`     // of either method compute, without self
 	Transforms []string `json:"transforms"` // that both classes went through, may be empty
+	// Groups holds, for A and B, how many lines of the starter's method each
+	// block of shared lines has and each difference between two blocks, in turn;
+	// the return line is not counted.
+	Groups [2][]int `json:"groups"`
 	// Differences holds, in program order, what the reference's helper methods
 	// custom_compute_1, custom_compute_2, … compute.
 	Differences []MergeDifference `json:"differences"`
@@ -47,7 +51,8 @@ type Renaming struct {
 }
 
 func (m *MergeCheck) hashInto(h hash.Hash) {
-	writeField(h, "merge", fmt.Sprint(m.Seed), fmt.Sprint(m.Params), strings.Join(m.Transforms, ","))
+	writeField(h, "merge", fmt.Sprint(m.Seed), fmt.Sprint(m.Params), strings.Join(m.Transforms, ","),
+		fmt.Sprint(m.Groups))
 	for _, d := range m.Differences {
 		writeField(h, "difference", d.Target, d.Kind, strings.Join(d.Arguments, ","), d.A, d.B, fmt.Sprint(d.Operators))
 	}

@@ -8,7 +8,7 @@ func mergeTask() Task {
 		ID: CellID(c, 1), Cell: c, Instance: 1, SampleID: "42", Statement: "Merge.\n",
 		Starter: Files{SolutionFile: "a"}, Reference: Files{SolutionFile: "b"},
 		Check: Check{Kind: MergeKind, Merge: &MergeCheck{
-			Seed: 42, Params: 2, Transforms: []string{"reorder"},
+			Seed: 42, Params: 2, Transforms: []string{"reorder"}, Groups: [2][]int{{2, 1, 2}, {3, 1, 2}},
 			Differences: []MergeDifference{{Target: "m02", Kind: "flip_sign", Arguments: []string{"a"},
 				A: "a + b", B: "-a + b", Operators: 2}},
 			Vectors: [][]int{{1, 2}, {3, -4}},
@@ -23,6 +23,7 @@ func TestDigestCoversTheMergeCheck(t *testing.T) {
 		"seed":        func(m *MergeCheck) { m.Seed = 43 },
 		"params":      func(m *MergeCheck) { m.Params = 3 },
 		"transforms":  func(m *MergeCheck) { m.Transforms = nil },
+		"groups":      func(m *MergeCheck) { m.Groups[0], m.Groups[1] = m.Groups[1], m.Groups[0] },
 		"target":      func(m *MergeCheck) { m.Differences[0].Target = "m03" },
 		"kind":        func(m *MergeCheck) { m.Differences[0].Kind = "swap_factor" },
 		"arguments":   func(m *MergeCheck) { m.Differences[0].Arguments = []string{"b"} },
@@ -44,7 +45,8 @@ func TestDigestCoversTheMergeCheck(t *testing.T) {
 
 func TestDigestCoversTheRenames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, renames := range [][]Renaming{nil, {{"a", "b"}}, {{"a", "c"}}, {{"b", "c"}}, {{"a", "b"}, {"c", "d"}}, {{"c", "d"}, {"a", "b"}}} {
+	for _, renames := range [][]Renaming{nil, {{"a", "b"}}, {{"a", "c"}}, {{"b", "c"}},
+		{{"a", "b"}, {"c", "d"}}, {{"c", "d"}, {"a", "b"}}} {
 		task := Task{ID: "rename/n005/01", Check: Check{Kind: RenameKind, Renames: renames}}
 		if seen[task.Digest()] {
 			t.Errorf("%v has the digest of other renames", renames)

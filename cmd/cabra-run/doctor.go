@@ -30,7 +30,9 @@ as root on a Debian-like system where no engine answers, installs and starts the
 distribution's engine. Every step is said before it is taken.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return doctor(cmd.Context(), a, host{}, fix, base)
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return doctor(ctx, a, host{}, fix, base)
 		},
 	}
 	cmd.Flags().BoolVar(&fix, "fix", false, "set up what is missing")

@@ -38,7 +38,9 @@ func newImagesBuild(a *app) *cobra.Command {
 				return err
 			}
 			defer b.Close()
-			return buildImages(cmd.Context(), a, b, args)
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return buildImages(ctx, a, b, args)
 		},
 	}
 	cmd.Flags().StringVar(&base, "base", "", "base image: pull, bootstrap or an image (default: pull, else bootstrap)")

@@ -166,8 +166,8 @@ func (o *sweepOptions) checkRanges() error {
 		return usagef("--timeout %s: at least 1s", o.timeout)
 	case o.stall < 0:
 		return usagef("--stall %s: at least 0, which means never", o.stall)
-	case o.pids < 64:
-		return usagef("--pids %d: at least 64, agents need about 32 for themselves", o.pids)
+	case o.pids < 128:
+		return usagef("--pids %d: at least 128, of which the agent gets 64 less", o.pids)
 	case !(o.cpus > 0 && o.cpus <= 1024):
 		return usagef("--cpus %g: more than 0", o.cpus)
 	case o.seed <= 0:

@@ -48,7 +48,9 @@ func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
 	if err != nil {
 		return err
 	}
-	s, k, err := resumeSweep(ctx, a, o, store, knobs)
+	setUp, stop := interruptible(ctx)
+	s, k, err := resumeSweep(setUp, a, o, store, knobs)
+	stop()
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

@@ -41,21 +41,32 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if _, err := os.Stat(dir); err == nil {
 		return hinted(fmt.Errorf("there is a run %q already", name), "continue it: cabra-run resume "+name+"\nor choose another --run NAME")
 	}
-	lock, err := newLock(ctx, o, p, src)
-	if err != nil {
-		return err
-	}
-	k, err := a.openKit(ctx, p.agent.Recipe(), o.base, min(p.settings.Jobs, runtime.NumCPU()))
+	lock, k, err := prepare(ctx, a, o, p, src)
 	if err != nil {
 		return err
 	}
 	lock.Run = name
-	fillEnvironment(&lock, k)
 	store, err := results.Create(dir, lock)
 	if err != nil {
 		return errors.Join(err, k.close(ctx))
 	}
 	return a.finishSweep(ctx, name, k, store, a.sweep(k, src, store, p.agent, p.model, p.settings))
+}
+
+// prepare readies everything outside of the run folder; an interrupt ends it.
+func prepare(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.Source) (results.Lock, *kit, error) {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	lock, err := newLock(ctx, o, p, src)
+	if err != nil {
+		return lock, nil, err
+	}
+	k, err := a.openKit(ctx, p.agent.Recipe(), o.base, min(p.settings.Jobs, runtime.NumCPU()))
+	if err != nil {
+		return lock, nil, err
+	}
+	fillEnvironment(&lock, k)
+	return lock, k, nil
 }
 
 var unsafeInName = regexp.MustCompile(`[^a-z0-9.]+`)

@@ -27,7 +27,9 @@ version, and prints which verdicts changed. Replaced verdicts are kept in the ru
 			if jobs < 1 {
 				return usagef("--jobs %d: at least 1", jobs)
 			}
-			return scoreRun(cmd.Context(), a, args[0], jobs)
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return scoreRun(ctx, a, args[0], jobs)
 		},
 	}
 	cmd.Flags().IntVar(&jobs, "jobs", runtime.NumCPU(), "trials scored at the same time")

@@ -25,7 +25,9 @@ func newTasksValidate(a *app) *cobra.Command {
 			if jobs < 1 {
 				return usagef("--jobs %d: at least 1", jobs)
 			}
-			return validateTasks(cmd.Context(), a, o, jobs)
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return validateTasks(ctx, a, o, jobs)
 		},
 	}
 	o.addFlags(cmd)

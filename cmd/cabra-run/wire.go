@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"cabra-run/images"
 	"cabra-run/results"
@@ -21,6 +23,12 @@ import (
 	"cabra-run/tasks"
 	"cabra-run/tasks/refactor"
 )
+
+// interruptible returns a context that an interrupt or a termination ends, for
+// everything but the sweep itself, which has its own way of being stopped.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+}
 
 // say prints a line about what is going on; results go to stdout, this does not.
 func (a *app) say(line string) { fmt.Fprintln(a.stderr, line) }

@@ -76,7 +76,7 @@ func (r *running) next(ctx context.Context) error {
 	if len(r.answers) == 0 {
 		job.Trials, job.Plain = job.Trials[:firstTrials], nil
 	}
-	header, body, err := r.s.pools[roleCandidate].run(ctx, &job, r.s.limits.wire())
+	reply, err := r.s.pools[roleCandidate].run(ctx, &job, r.s.limits.wire())
 	if errors.Is(err, errLost) {
 		r.stop("killed the executor (" + lostText(err) + ")")
 		return nil
@@ -84,14 +84,14 @@ func (r *running) next(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := readRun(&job, body)
+	answer, err := readRun(&job, reply.body)
 	switch {
 	case err != nil:
 		r.stop(err.Error())
 	case answer.Error != "":
 		r.stop("does not compile: " + shorten(answer.Error, 200))
 	default:
-		r.take(&job, header, answer)
+		r.take(&job, reply.replyHeader, answer)
 	}
 	return nil
 }
@@ -257,7 +257,8 @@ func (e *expectation) noteDifference(t int, want, got []note) string {
 	}
 	if len(left) > 0 {
 		g := left[0]
-		return fmt.Sprintf("%s: called %s%s once more than needed", e.placeText(t, g.Place), shorten(g.Stub, 40), argsText(g.Args))
+		return fmt.Sprintf("%s: called %s%s once more than needed",
+			e.placeText(t, g.Place), shorten(g.Stub, 40), argsText(g.Args))
 	}
 	return ""
 }

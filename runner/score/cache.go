@@ -27,11 +27,14 @@ type entry struct {
 	bytes int
 }
 
+// maker runs the reference of a task.
+type maker func(context.Context) (*expectation, error)
+
 func newCache() *cache { return &cache{byKey: map[string]*list.Element{}} }
 
 // get returns the expectation under key, made by make when it is not there.
 // Failures are not kept.
-func (c *cache) get(ctx context.Context, key string, make func(context.Context) (*expectation, error)) (*expectation, error) {
+func (c *cache) get(ctx context.Context, key string, make maker) (*expectation, error) {
 	for {
 		e, mine := c.claim(key)
 		if mine {

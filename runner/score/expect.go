@@ -135,9 +135,9 @@ func unusable(job *runJob, a trialAnswer) string {
 // runReference runs a job with the task's reference, which must come to its end.
 func (s *Scorer) runReference(ctx context.Context, t *tasks.Task, job *runJob) (runAnswer, error) {
 	job.Source = []byte(t.Reference[tasks.SolutionFile])
-	header, body, err := s.pools[roleReference].run(ctx, job, s.limits.wire())
-	if err == nil && header.End == "wall" { // once it may have been the machine
-		header, body, err = s.pools[roleReference].run(ctx, job, s.limits.wire())
+	reply, err := s.pools[roleReference].run(ctx, job, s.limits.wire())
+	if err == nil && reply.End == "wall" { // once it may have been the machine
+		reply, err = s.pools[roleReference].run(ctx, job, s.limits.wire())
 	}
 	if errors.Is(err, errLost) {
 		return runAnswer{}, defect(t, "its reference: %v", err)
@@ -145,12 +145,13 @@ func (s *Scorer) runReference(ctx context.Context, t *tasks.Task, job *runJob) (
 	if err != nil {
 		return runAnswer{}, err
 	}
-	answer, err := readRun(job, body)
+	answer, err := readRun(job, reply.body)
 	switch {
 	case err != nil:
 		return answer, defect(t, "its reference: %v", err)
 	case !answer.Complete || len(answer.Trials) != len(job.Trials):
-		return answer, defect(t, "its reference: %s %s", endText(header, s.limits), job.whereText(header.At))
+		why := endText(reply.replyHeader, s.limits) + " " + job.whereText(reply.At)
+		return answer, defect(t, "its reference: %s", why)
 	}
 	return answer, nil
 }

@@ -150,7 +150,7 @@ func TestSilentWorkersAreLost(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), row.caller)
 		defer cancel()
 		job := jobHeader{Job: "1", Limits: wireLimits{Total: row.total}}
-		if _, _, err := w.do(ctx, job, nil); !errors.Is(err, row.want) {
+		if _, err := w.do(ctx, job, nil); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := w.discard(); err != nil {
@@ -243,6 +243,7 @@ func TestTaskDefects(t *testing.T) {
 			s := scorerWith(t, Options{Workers: 1, Limits: hostileLimits})
 			task := tinyTask()
 			task.Reference = solution(row.reference)
+			task.Check.Edited = []string{"f", "g", "h"}
 			_, err := s.Score(context.Background(), task, task.Starter)
 			var broken *TaskDefect
 			if !errors.As(err, &broken) || broken.Task != task.ID || !strings.Contains(broken.Reason, row.reason) {

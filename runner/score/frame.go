@@ -52,6 +52,12 @@ type replyHeader struct {
 	Filter bool   `json:"filter"`
 }
 
+// jobReply is a whole reply.
+type jobReply struct {
+	replyHeader
+	body []byte
+}
+
 // writeFrame sends a header and the body whose length it names.
 func writeFrame(w io.Writer, header any, body []byte) error {
 	text, err := json.Marshal(header)
@@ -66,27 +72,27 @@ func writeFrame(w io.Writer, header any, body []byte) error {
 }
 
 // readFrame reads one reply of at most limit body bytes.
-func readFrame(r io.Reader, limit int64) (replyHeader, []byte, error) {
-	var h replyHeader
+func readFrame(r io.Reader, limit int64) (jobReply, error) {
+	var reply jobReply
 	var prefix [4]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
-		return h, nil, err
+		return reply, err
 	}
 	n := binary.BigEndian.Uint32(prefix[:])
 	if n > maxHeader {
-		return h, nil, fmt.Errorf("%w: header of %d bytes", errFrame, n)
+		return reply, fmt.Errorf("%w: header of %d bytes", errFrame, n)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return h, nil, err
+		return reply, err
 	}
-	if err := json.Unmarshal(text, &h); err != nil {
-		return h, nil, fmt.Errorf("%w: %v", errFrame, err)
+	if err := json.Unmarshal(text, &reply.replyHeader); err != nil {
+		return reply, fmt.Errorf("%w: %v", errFrame, err)
 	}
-	if h.Body < 0 || int64(h.Body) > min(limit, maxBody) {
-		return h, nil, fmt.Errorf("%w: body of %d bytes", errFrame, h.Body)
+	if reply.Body < 0 || int64(reply.Body) > min(limit, maxBody) {
+		return reply, fmt.Errorf("%w: body of %d bytes", errFrame, reply.Body)
 	}
-	body := make([]byte, h.Body)
-	_, err := io.ReadFull(r, body)
-	return h, body, err
+	reply.body = make([]byte, reply.Body)
+	_, err := io.ReadFull(r, reply.body)
+	return reply, err
 }

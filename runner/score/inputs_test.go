@@ -2,7 +2,6 @@ package score
 
 import (
 	"encoding/json"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,8 +11,6 @@ import (
 
 	"cabra-run/tasks"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // Inputs are part of what a verdict means: they may change only together with
 // StrictVersion.
@@ -29,7 +26,7 @@ func TestInputsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "inputs.golden")
-	if *update {
+	if os.Getenv("CABRA_UPDATE_GOLDEN") == "1" {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
 		}

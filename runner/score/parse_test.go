@@ -108,9 +108,9 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add(frame.Bytes())
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, '{'})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, body, err := readFrame(bytes.NewReader(data), 1<<10)
-		if err == nil && (len(body) != h.Body || len(body) > 1<<10) {
-			t.Errorf("body of %d bytes, announced %d", len(body), h.Body)
+		reply, err := readFrame(bytes.NewReader(data), 1<<10)
+		if err == nil && (len(reply.body) != reply.Body || len(reply.body) > 1<<10) {
+			t.Errorf("body of %d bytes, announced %d", len(reply.body), reply.Body)
 		}
 	})
 }
@@ -120,10 +120,10 @@ func TestReadFrameIsBounded(t *testing.T) {
 	if err := writeFrame(&frame, replyHeader{Body: 2000}, make([]byte, 2000)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := readFrame(&frame, 1999); !errors.Is(err, errFrame) {
+	if _, err := readFrame(&frame, 1999); !errors.Is(err, errFrame) {
 		t.Errorf("a body beyond the limit: %v", err)
 	}
-	if _, _, err := readFrame(strings.NewReader("\x7f\xff\xff\xff"), 10); !errors.Is(err, errFrame) {
+	if _, err := readFrame(strings.NewReader("\x7f\xff\xff\xff"), 10); !errors.Is(err, errFrame) {
 		t.Errorf("a header of 2 GiB: %v", err)
 	}
 }

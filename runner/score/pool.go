@@ -114,31 +114,32 @@ func (p *pool) close() error {
 // run has a job done by the pool. A lost worker costs one retry in a fresh
 // one; errLost is returned when that is lost too. A failing engine is tried
 // again once, in a new box, before its error is returned.
-func (p *pool) run(ctx context.Context, job any, limits wireLimits) (replyHeader, []byte, error) {
+func (p *pool) run(ctx context.Context, job any, limits wireLimits) (jobReply, error) {
 	body, err := json.Marshal(job)
 	if err != nil {
-		return replyHeader{}, nil, err
+		return jobReply{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		header, answer, err := p.once(ctx, body, limits, attempt > 0)
+		reply, err := p.once(ctx, body, limits, attempt > 0)
 		if err == nil || attempt > 0 || ctx.Err() != nil || errors.Is(err, errClosed) {
-			return header, answer, err
+			return reply, err
 		}
 	}
 }
 
-func (p *pool) once(ctx context.Context, body []byte, limits wireLimits, fresh bool) (replyHeader, []byte, error) {
+// once has a job done by one worker, with fresh by one that has seen no other.
+func (p *pool) once(ctx context.Context, body []byte, limits wireLimits, fresh bool) (jobReply, error) {
 	w, err := p.borrow(ctx, fresh)
 	if err != nil {
-		return replyHeader{}, nil, err
+		return jobReply{}, err
 	}
 	job := jobHeader{Job: nonce(), Body: len(body), Limits: limits}
-	header, answer, err := w.do(ctx, job, body)
-	usable := err == nil && !header.Tainted
+	reply, err := w.do(ctx, job, body)
+	usable := err == nil && !reply.Tainted
 	if backErr := p.giveBack(w, usable); backErr != nil && err == nil {
-		return replyHeader{}, nil, backErr
+		return jobReply{}, backErr
 	}
-	return header, answer, err
+	return reply, err
 }
 
 // nonce names a job so that no box can answer another one than it was given.

@@ -138,19 +138,23 @@ func guardProblems(c *module, want, got []*statement) []string {
 	var problems []string
 	matched := 0
 	for _, s := range got {
-		switch {
-		case matched < len(want) && s.same(want[matched]):
+		if matched < len(want) && s.same(want[matched]) {
 			matched++
-		default:
-			problems = append(problems, fmt.Sprintf("line %d: %s at module level", s.Line, s.node().class()))
+			continue
 		}
+		what := shorten(s.node().class(), 40)
+		problems = append(problems, fmt.Sprintf("line %d: %s at module level", s.Line, what))
 	}
 	if matched < len(want) {
 		return append(problems, "the __main__ block is missing or changed")
 	}
-	last := len(c.Statements) - 1
-	if len(want) > 0 && (c.Statements[last].Def != "") {
-		problems = append(problems, fmt.Sprintf("function %s stands behind the __main__ block", c.Statements[last].Def))
+	if len(want) == 0 {
+		return problems
+	}
+	// As a program, the file would run main before it knows what comes here.
+	last := c.Statements[len(c.Statements)-1]
+	if !last.same(want[len(want)-1]) {
+		problems = append(problems, fmt.Sprintf("line %d stands behind the __main__ block", last.Line))
 	}
 	return problems
 }

@@ -135,7 +135,8 @@ func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.File
 	case !ok:
 		return verdict(check("compiles", tasks.SolutionFile+" is missing")), nil
 	case len(source) > s.limits.SourceBytes:
-		return verdict(check("compiles", fmt.Sprintf("%s is larger than %d bytes", tasks.SolutionFile, s.limits.SourceBytes))), nil
+		problem := fmt.Sprintf("%s is larger than %d bytes", tasks.SolutionFile, s.limits.SourceBytes)
+		return verdict(check("compiles", problem)), nil
 	}
 	m, err := s.parseCandidate(ctx, e, source)
 	if errors.Is(err, errLost) {
@@ -177,13 +178,13 @@ func (s *Scorer) parseCandidate(ctx context.Context, e *expectation, source stri
 // parse has a source text parsed in a box that runs no candidate code.
 func (s *Scorer) parse(ctx context.Context, source string) (*module, error) {
 	job := parseJob{Op: "parse", Source: []byte(source)}
-	header, body, err := s.pools[roleParser].run(ctx, job, s.limits.parseLimits())
+	reply, err := s.pools[roleParser].run(ctx, job, s.limits.parseLimits())
 	if err != nil {
 		return nil, err
 	}
-	m, err := readModule(body)
+	m, err := readModule(reply.body)
 	if errors.Is(err, errTree) { // the parser died of it
-		return &module{Problem: "the parser " + endText(header, s.limits)}, nil
+		return &module{Problem: "the parser " + endText(reply.replyHeader, s.limits)}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -21,11 +21,11 @@ func evaluate(t *testing.T, s *Scorer, code string, stubs [4]int, head string, e
 		job.Calls = append(job.Calls, testCall{Name: "f" + strconv.Itoa(i)})
 	}
 	job.Source = []byte(source.String())
-	_, body, err := s.pools[roleReference].run(context.Background(), job, s.limits.wire())
+	reply, err := s.pools[roleReference].run(context.Background(), job, s.limits.wire())
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := readRun(&job, body)
+	answer, err := readRun(&job, reply.body)
 	if err != nil || !answer.Complete || len(answer.Trials) != 1 {
 		t.Fatalf("answer %+v: %v", answer, err)
 	}

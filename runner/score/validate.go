@@ -36,7 +36,9 @@ func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Task, v.
 // at a time: 1 and 0 is right. progress, if any, is called after each task,
 // never at the same time as itself. An error means that the validation did not
 // come to its end.
-func Validate(ctx context.Context, src tasks.Source, s *Scorer, parallel int, progress func(done, total int)) (ValidateReport, error) {
+func Validate(
+	ctx context.Context, src tasks.Source, s *Scorer, parallel int, progress func(done, total int),
+) (ValidateReport, error) {
 	began := time.Now()
 	var report ValidateReport
 	var mu sync.Mutex
@@ -64,7 +66,9 @@ func Validate(ctx context.Context, src tasks.Source, s *Scorer, parallel int, pr
 		})
 	}
 	err := cmp.Or(group.Wait(), broken, ctx.Err()) // the first is the cause of the others
-	slices.SortFunc(report.Violations, func(a, b Violation) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(report.Violations, func(a, b Violation) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	report.Elapsed = time.Since(began)
 	return report, err
 }

@@ -13,12 +13,12 @@ import (
 	"cabra-run/tasks/refactor"
 )
 
-// TestValidate scores tasks of every refactoring and code type; with
-// CABRA_TEST_GRID those of another grid.
+// TestValidate scores tasks of every refactoring and code type, and with
+// CABRA_TEST_ALL=1 all tasks of both axes.
 func TestValidate(t *testing.T) {
-	text := os.Getenv("CABRA_TEST_GRID")
-	if text == "" {
-		text = "axis=traversal,search; size=5; instances=1"
+	text := "axis=traversal,search; size=5; instances=1"
+	if os.Getenv("CABRA_TEST_ALL") == "1" {
+		text = "traversal,search"
 	}
 	grid, err := tasks.ParseGrid(text)
 	if err != nil {
@@ -29,7 +29,11 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	workers := runtime.GOMAXPROCS(0)
-	report, err := Validate(context.Background(), src, newScorer(t, workers), workers, nil)
+	report, err := Validate(context.Background(), src, newScorer(t, workers), workers, func(done, total int) {
+		if done%100 == 0 {
+			t.Logf("%d of %d", done, total)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

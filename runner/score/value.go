@@ -148,11 +148,14 @@ func (p *valueParser) items(kind, end byte, depth int) (value, error) {
 	return v, nil
 }
 
+// dictItems reports whether items are keys, each once, with their values.
 func dictItems(items []value) bool {
+	seen := map[string]bool{}
 	for i := 0; i < len(items); i += 2 {
-		if items[i].Kind != 's' {
+		if items[i].Kind != 's' || seen[items[i].Text] {
 			return false
 		}
+		seen[items[i].Text] = true
 	}
 	return len(items)%2 == 0
 }

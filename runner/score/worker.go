@@ -60,7 +60,8 @@ func (w *worker) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.ready, _, err = w.exchange(ctx, setupHeader{Body: len(body)}, body, 0)
+	reply, err := w.exchange(ctx, setupHeader{Body: len(body)}, body, 0)
+	w.ready = reply.replyHeader
 	if err == nil && w.ready.Python == "" {
 		err = fmt.Errorf("%w: the executor did not introduce itself", errFrame)
 	}
@@ -79,51 +80,47 @@ type setupBody struct {
 
 // exchange sends one frame and waits for the answer. When ctx ends first, the
 // box is removed, for nothing else ends a read.
-func (w *worker) exchange(ctx context.Context, header any, body []byte, limit int64) (replyHeader, []byte, error) {
-	type reply struct {
-		header replyHeader
-		body   []byte
-		err    error
-	}
-	done := make(chan reply, 1)
+func (w *worker) exchange(ctx context.Context, header any, body []byte, limit int64) (jobReply, error) {
+	var reply jobReply
+	done := make(chan error, 1)
 	go func() {
-		var r reply
-		if r.err = writeFrame(w.stdio, header, body); r.err == nil {
-			r.header, r.body, r.err = readFrame(w.stdio, limit)
+		err := writeFrame(w.stdio, header, body)
+		if err == nil {
+			reply, err = readFrame(w.stdio, limit)
 		}
-		done <- r
+		done <- err
 	}()
 	select {
-	case r := <-done:
-		return r.header, r.body, r.err
+	case err := <-done:
+		return reply, err
 	case <-ctx.Done():
 		err := errors.Join(ctx.Err(), w.discard())
 		select {
 		case <-done:
 		case <-time.After(discardTimeout): // an engine that does not even let go
 		}
-		return replyHeader{}, nil, err
+		return jobReply{}, err
 	}
 }
 
 // do runs one job. errLost means that the worker is of no further use.
-func (w *worker) do(ctx context.Context, job jobHeader, body []byte) (replyHeader, []byte, error) {
+func (w *worker) do(ctx context.Context, job jobHeader, body []byte) (jobReply, error) {
 	limit := time.Duration(job.Limits.Total*float64(time.Second)) + jobGrace
 	jobCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	w.jobs++
-	header, answer, err := w.exchange(jobCtx, job, body, job.Limits.Answer)
+	reply, err := w.exchange(jobCtx, job, body, job.Limits.Answer)
 	switch {
-	case err == nil && header.Job == job.Job && header.End != "" && header.At > 0:
-		return header, answer, nil
+	case err == nil && reply.Job == job.Job && reply.End != "" && reply.At > 0:
+		return reply, nil
 	case ctx.Err() != nil:
-		return replyHeader{}, nil, ctx.Err()
+		return jobReply{}, ctx.Err()
 	case err == nil:
-		return replyHeader{}, nil, fmt.Errorf("%w: it answered another job, or none", errLost)
+		return jobReply{}, fmt.Errorf("%w: it answered another job, or none", errLost)
 	case jobCtx.Err() != nil:
-		return replyHeader{}, nil, fmt.Errorf("%w: silent for %v", errLost, limit)
+		return jobReply{}, fmt.Errorf("%w: silent for %v", errLost, limit)
 	}
-	return replyHeader{}, nil, w.cause(ctx, err)
+	return jobReply{}, w.cause(ctx, err)
 }
 
 // cause tells an engine that failed from an executor that ended.

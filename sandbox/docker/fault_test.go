@@ -117,7 +117,7 @@ func TestFaultKindsOfHost(t *testing.T) {
 // call ends by its own deadline, and a cancelled caller gets its own error.
 func TestHangingEngine(t *testing.T) {
 	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
+	defer close(release) // before the servers are closed, which wait for it
 	hang := func(http.ResponseWriter, *http.Request) { <-release }
 	calls := map[string]func(context.Context, *Box) error{
 		"/update": func(ctx context.Context, b *Box) error { return b.SetPids(ctx, 1) },
@@ -141,7 +141,6 @@ func TestHangingEngine(t *testing.T) {
 	b := newBox(e, testPlan(nil))
 	b.id = "1"
 	ctx, cancel := context.WithCancel(context.Background())
-	context.AfterFunc(ctx, func() {})
 	cancel()
 	err := b.SetPids(ctx, 1)
 	var f *sandbox.Fault

@@ -20,8 +20,10 @@ type Bounds struct {
 	// ever, when what our side waits for is behind what it does not read yet.
 	Unread int64
 	Hello  time.Duration // until the relay must have said that it listens
-	Stuck  time.Duration // until a write that the box does not take, or a ping that it does not answer, is its fault
 	Ping   time.Duration // between two pings
+	// Stuck is when a write that the box does not take, or a ping that it does
+	// not answer, becomes its fault.
+	Stuck time.Duration
 }
 
 // DefaultBounds returns the bounds of an attempt. The longest honest attempts

@@ -99,7 +99,9 @@ func TestPythonSeesMistakes(t *testing.T) {
 	for want, change := range map[string]func(*pythonTask){
 		"not the renamed starter": func(p *pythonTask) { p.Reference = p.Starter },
 		"4 renamings":             func(p *pythonTask) { p.Statement = strings.Replace(p.Statement, line, "", 1) },
-		"steps from":              func(p *pythonTask) { p.Starter = strings.Replace(p.Starter, "    return", "    x = 1\n    return", 1) },
+		"steps from": func(p *pythonTask) {
+			p.Starter = strings.Replace(p.Starter, "    return", "    x = 1\n    return", 1)
+		},
 	} {
 		bad := good
 		change(&bad)

@@ -12,7 +12,8 @@ import (
 
 // hashed is the form of a method whose digests are known.
 func hashed(m method) string {
-	text := "def compute(" + strings.Join(append([]string{"self"}, m.params...), ", ") + ")\n" + strings.Join(m.body, "\n") + "\n"
+	text := "def compute(" + strings.Join(append([]string{"self"}, m.params...), ", ") + ")\n" +
+		strings.Join(m.body, "\n") + "\n"
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16]
 }
 

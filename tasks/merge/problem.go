@@ -83,6 +83,11 @@ func (p *problem) starter() string {
 
 func (p *problem) check(cfg config) tasks.Check {
 	m := &tasks.MergeCheck{Seed: p.seed, Params: cfg.params, Transforms: cfg.transforms, Vectors: p.vectors}
+	for i, c := range p.classes {
+		for _, group := range c.groups {
+			m.Groups[i] = append(m.Groups[i], len(group))
+		}
+	}
 	names := canonicalNames(p.drawn.params, p.drawn.targets())
 	for _, d := range p.drawn.differences {
 		a, b := d.versions[0], d.versions[1]

@@ -69,7 +69,8 @@ func TestPythonSeesMistakes(t *testing.T) {
 			p.Reference = strings.Replace(p.Reference, helper, "return -4 * b + m03", 1)
 		},
 		"other calls": func(p *pythonTask) {
-			p.Reference = strings.Replace(p.Reference, "return m05", "m05 = m05 + 0 * self.custom_compute_1(b, m03, i)\n        return m05", 1)
+			again := "m05 = m05 + 0 * self.custom_compute_1(b, m03, i)\n        return m05"
+			p.Reference = strings.Replace(p.Reference, "return m05", again, 1)
 		},
 		"is merged already":      func(p *pythonTask) { p.Starter = p.Reference },
 		"other number of":        func(p *pythonTask) { p.Differences[0].Operators++ },
@@ -123,7 +124,8 @@ func TestTasksWithPython(t *testing.T) {
 		"axis=merge; size=5..25",
 		"axis=merge; size=50..200; instances=5",
 		"axis=merge; variant=differences-3,differences-5; instances=8",
-		"axis=merge; size=50; variant=no-transforms,only-multi-lines,only-logical-equiv,without-rename-variables; instances=5",
+		"axis=merge; size=50; instances=5; " +
+			"variant=no-transforms,only-multi-lines,only-logical-equiv,without-rename-variables",
 	} {
 		t.Run(grid, func(t *testing.T) {
 			t.Parallel()

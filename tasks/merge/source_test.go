@@ -45,6 +45,10 @@ func TestTaskOfTheGrid(t *testing.T) {
 	if task.Check.Kind != tasks.MergeKind || m.Params != 10 || len(m.Differences) != 3 || len(m.Vectors) != 50 {
 		t.Errorf("check %+v", task.Check)
 	}
+	first := gridTasks(t, "merge/n005/01", Options{Seed: 42})[0].Check.Merge
+	if want := [2][]int{{3, 1, 3}, {3, 1, 3}}; !reflect.DeepEqual(first.Groups, want) {
+		t.Errorf("groups %v, want %v", first.Groups, want) // counted in the program that the paper prints
+	}
 	if !slices.Equal(m.Transforms, allTransforms()) {
 		t.Errorf("transforms %v", m.Transforms)
 	}
@@ -142,10 +146,10 @@ func TestStatement(t *testing.T) {
 			t.Errorf("the statement has gaps:\n%s", text)
 		}
 	}
-	for hint, text := range map[string]string{"exactly one line.": statement(true, 1), "exactly 3 lines.": statement(true, 3)} {
-		rest := strings.Replace(text, "A hint: apart from the way in which they are written, the two methods `compute` differ in "+hint+"\n\n", "", 1)
-		if rest != plain {
-			t.Errorf("beside the hint %q there are other changes", hint)
+	const hint = "A hint: apart from the way in which they are written, the two methods `compute` differ in exactly "
+	for n, lines := range map[int]string{1: "one line", 3: "3 lines"} {
+		if rest := strings.Replace(statement(true, n), hint+lines+".\n\n", "", 1); rest != plain {
+			t.Errorf("beside the hint about %s there are other changes", lines)
 		}
 	}
 }

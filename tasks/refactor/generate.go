@@ -23,7 +23,7 @@ func (b *base) generateCell(c tasks.Cell, s *callgraph.Sample) (pair, error) {
 		return b.generateRules(c, s)
 	case tasks.CommentCopy:
 		comment := copiedComment(b.seed, s.ID, c.Size)
-		p := instructed{base: b, inserted: []string{comment}}.generate(c.Refactoring, s)
+		p := instructed{base: b, inserted: []string{comment}, atTop: true}.generate(c.Refactoring, s)
 		p.check.Comment = comment
 		return p, nil
 	}

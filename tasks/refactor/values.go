@@ -15,6 +15,7 @@ import (
 type instructed struct {
 	*base
 	inserted []string
+	atTop    bool // the lines stand in front of all others
 }
 
 // generate writes starter and reference of a refactoring that changes
@@ -22,7 +23,16 @@ type instructed struct {
 func (b instructed) generate(r tasks.Refactoring, s *callgraph.Sample) pair {
 	e, _ := editOf(r)
 	v := values{stem: valueStem(r, b.language), inserted: b.inserted}
-	e.seed, e.solve = v.edit(r)
+	if b.atTop {
+		v.inserted = nil
+	}
+	seed, solve := v.edit(r)
+	e.seed, e.solve = seed, func(s site) {
+		solve(s)
+		if b.atTop {
+			s.insert(0, statements(b.inserted)...)
+		}
+	}
 	p := b.generateEdit(e, s)
 	p.check.Values, p.check.Inserted = generatedValues, b.inserted
 	return p
@@ -207,9 +217,11 @@ func (v values) tuple(result program.Expr) program.Tuple {
 	return append(program.Tuple{result}, v.atoms()...)
 }
 
-func (v values) lines() []program.Stmt {
-	lines := make([]program.Stmt, len(v.inserted))
-	for i, text := range v.inserted {
+func (v values) lines() []program.Stmt { return statements(v.inserted) }
+
+func statements(texts []string) []program.Stmt {
+	lines := make([]program.Stmt, len(texts))
+	for i, text := range texts {
 		lines[i] = program.Line(text)
 	}
 	return lines

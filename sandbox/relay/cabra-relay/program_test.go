@@ -77,22 +77,24 @@ func TestKillSparesPeople(t *testing.T) {
 	if os.Getuid() >= firstUID {
 		t.Skip("this user has a uid that boxes use")
 	}
-	// Signal 0 of the parsed name would be harmless; so is this one, which the test ignores.
+	// This signal would do no harm, should the check be missing.
 	if code, err := run([]string{"signal", "CONT"}); code != exitFailed || err == nil {
 		t.Errorf("signalling everything as uid %d: exit code %d, %v", os.Getuid(), code, err)
 	}
 }
 
-// inBox runs a shell script as PID 1 of a process namespace, and says with
-// which uid the program runs there.
+// inBox runs a shell script as PID 1 of a process namespace of its own, where
+// a signal to everybody cannot get out, and returns its output.
 func inBox(t *testing.T, relay, script string) string {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("making a process namespace with several uids needs root")
 	}
-	chown(t, relay)
+	openFolders(t, relay)
 	cmd := exec.Command("sh", "-c", "mount -t proc proc /proc && "+script)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS, // the latter makes mounts private
+	}
 	cmd.Env = append(os.Environ(), "RELAY="+relay)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -101,8 +103,8 @@ func inBox(t *testing.T, relay, script string) string {
 	return string(out)
 }
 
-// chown lets every uid reach the program.
-func chown(t *testing.T, path string) {
+// openFolders lets every uid reach the program.
+func openFolders(t *testing.T, path string) {
 	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)

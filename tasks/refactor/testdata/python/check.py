@@ -250,7 +250,7 @@ class NumberedTask(Task):
         else:
             rules, inserted = inserted_lines(self.seed, self.sample, stem, numbers, self.count, self.prefixes, self.suffixes)
         self.expected = rules, inserted
-        return Numbered(inserted, *args)
+        return Numbered(inserted, self.comment, *args)
 
     def texts(self):
         super().texts()

@@ -293,9 +293,10 @@ def inserted_lines(seed, sample, stem, numbers, count, prefixes, suffixes):
 class Numbered(Writer):
     """Ten values are passed instead of one, and edited functions get more lines."""
 
-    def __init__(self, lines, *args):
+    def __init__(self, lines, comment, *args):
         super().__init__(*args)
-        self.lines = lines
+        self.lines = [] if comment else lines
+        self.comment = [comment] if comment else []
         self.stem = {"add-return": "key", "cache-function": "slow"}.get(self.kind, self.c["V"])
         self.names = [f"{self.stem}{i}" for i in range(1, 11)]
 
@@ -347,7 +348,8 @@ class Numbered(Writer):
                 if kind == "add-return":
                     fetched = ["_"] * len(fetched)
             body.append(f"{', '.join(targets)} = {v}(val{extra if v in self.edited else ''})")
-        return f"def {name}({params}) -> {returns}:", body + after_call + before_return + ["return " + result]
+        first = self.comment if solved else []
+        return f"def {name}({params}) -> {returns}:", first + body + after_call + before_return + ["return " + result]
 
 
 def programs(graph, edited, refactoring, code, seed):
