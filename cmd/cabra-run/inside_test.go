@@ -150,7 +150,7 @@ func oneTask(t *testing.T, id string) tasks.Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := source(grid, refactor.DefaultSeed, "")
+	src, err := source(grid, generation{seed: refactor.DefaultSeed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,10 +26,9 @@ import (
 type sweepOptions struct {
 	agent, model, grid string
 	run                string
-	seed               int64
-	prompts            string
 	repetitions        int
-	dryRun             bool
+	generation
+	dryRun bool
 	sweepKnobs
 	providerOptions
 	base    string
@@ -65,8 +64,6 @@ func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", `model name; "scripted[:BEHAVIOUR]" needs no key and costs nothing`)
 	f.StringVar(&o.grid, "grid", "", "preset, task id or expression (see: cabra-run tasks list --help)")
 	f.StringVar(&o.run, "run", "", "name or path of the new run (default: made from time, agent and grid)")
-	f.Int64Var(&o.seed, "seed", refactor.DefaultSeed, "seed of the task generation")
-	f.StringVar(&o.prompts, "prompts", "", "folder of problem statements that replace our own")
 	f.IntVar(&o.repetitions, "repetitions", 1, "trials of each task")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what would be run and stop")
 	f.StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image (default: pull, else bootstrap)")
@@ -75,10 +72,17 @@ func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.disk, "disk", "256MiB", "size of a box's workspace")
 	f.Int64Var(&o.pids, "pids", 256, "processes and threads in a box")
 	f.Float64Var(&o.cpus, "cpus", 2, "processors of a box")
+	o.generation.addFlags(f)
 	o.sweepKnobs.addFlags(f)
 	o.providerOptions.addFlags(f)
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "wall clock of an attempt, without waiting for the provider")
 	f.DurationVar(&o.stall, "stall", time.Hour, "time without any sign of work after which an attempt is ended")
+}
+
+func (g *generation) addFlags(f *pflag.FlagSet) {
+	f.Int64Var(&g.seed, "seed", refactor.DefaultSeed, "seed of the task generation")
+	f.BoolVar(&g.decorrelate, "decorrelate", false, "draw each cell from a seed of its own instead of the official scheme")
+	f.StringVar(&g.prompts, "prompts", "", "folder of problem statements that replace our own")
 }
 
 func (o *sweepKnobs) addFlags(f *pflag.FlagSet) {
@@ -170,8 +174,6 @@ func (o *sweepOptions) checkRanges() error {
 		return usagef("--pids %d: at least 128, of which the agent gets 64 less", o.pids)
 	case !(o.cpus > 0 && o.cpus <= 1024):
 		return usagef("--cpus %g: more than 0", o.cpus)
-	case o.seed <= 0:
-		return usagef("--seed %d: at least 1", o.seed)
 	}
 	return nil
 }

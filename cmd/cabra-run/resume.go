@@ -68,11 +68,7 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err != nil {
 		return nil, nil, fmt.Errorf("the run's grid: %w", err)
 	}
-	prompts := lock.Tasks.Prompts
-	if prompts == "own" {
-		prompts = ""
-	}
-	src, err := source(grid, lock.Tasks.Seed, prompts)
+	src, err := source(grid, generationOf(lock.Tasks))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,10 +134,7 @@ func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
 
 // lockNow is the lock that a new run with the same wishes would get today.
 func lockNow(ctx context.Context, was results.Lock, src tasks.Source, ag agent.Agent, p results.Provider, s runner.Settings, k *kit) (results.Lock, error) {
-	o := &sweepOptions{seed: was.Tasks.Seed}
-	if was.Tasks.Prompts != "own" {
-		o.prompts = was.Tasks.Prompts
-	}
+	o := &sweepOptions{generation: generationOf(was.Tasks)}
 	grid, err := tasks.ParseGrid(was.Tasks.Grid)
 	if err != nil {
 		return results.Lock{}, err

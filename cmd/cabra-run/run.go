@@ -26,7 +26,7 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	src, err := source(p.grid, o.seed, o.prompts)
+	src, err := source(p.grid, o.generation)
 	if err != nil {
 		return err
 	}
@@ -86,13 +86,13 @@ func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (
 		return results.Lock{}, fmt.Errorf("generating tasks: %w", err)
 	}
 	s := p.settings
-	prompts := "own"
+	prompts := ownPrompts
 	if o.prompts != "" {
 		prompts = o.prompts
 	}
 	return results.Lock{
 		Created: time.Now().UTC(), Program: programVersion(),
-		Tasks: results.TaskSet{Grid: p.grid.Name, Seed: o.seed, Scheme: "official", Count: src.Len(),
+		Tasks: results.TaskSet{Grid: p.grid.Name, Seed: o.seed, Scheme: o.scheme(), Count: src.Len(),
 			Digest: set, Statements: statements, Prompts: prompts},
 		Agent: results.Agent{Name: p.agent.Name(), Version: p.agent.Version()},
 		Model: p.model.Name, Provider: p.provider, Repetitions: s.Repetitions, Network: string(s.Network),

@@ -61,7 +61,7 @@ func scoreRun(ctx context.Context, a *app, run string, jobs int) (err error) {
 	if err != nil {
 		return fmt.Errorf("the run's grid: %w", err)
 	}
-	src, err := source(grid, lock.Tasks.Seed, "")
+	src, err := source(grid, generationOf(lock.Tasks))
 	if err != nil {
 		return err
 	}

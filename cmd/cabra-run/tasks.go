@@ -17,30 +17,25 @@ import (
 
 // taskOptions select tasks in the tasks commands.
 type taskOptions struct {
-	grid    string
-	seed    int64
-	prompts string
+	grid string
+	generation
 }
 
 func (o *taskOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.grid, "grid", "", "preset, task id or expression (default: all tasks)")
-	f.Int64Var(&o.seed, "seed", refactor.DefaultSeed, "seed of the generation")
-	f.StringVar(&o.prompts, "prompts", "", "folder of problem statements that replace our own")
+	f.StringVar(&o.grid, "grid", "", "preset, task id or expression (default: full)")
+	o.generation.addFlags(f)
 }
 
 func (o *taskOptions) source() (tasks.Source, error) {
-	if o.seed <= 0 {
-		return nil, usagef("--seed %d: at least 1", o.seed)
-	}
 	if o.grid == "" {
-		o.grid = "traversal,search"
+		o.grid = "full"
 	}
 	grid, err := tasks.ParseGrid(o.grid)
 	if err != nil {
 		return nil, err
 	}
-	return source(grid, o.seed, o.prompts)
+	return source(grid, o.generation)
 }
 
 func newTasks(a *app) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,6 +22,8 @@ import (
 	"cabra-run/sandbox/gateway"
 	"cabra-run/sandbox/relay"
 	"cabra-run/tasks"
+	"cabra-run/tasks/controls"
+	"cabra-run/tasks/merge"
 	"cabra-run/tasks/refactor"
 )
 
@@ -154,16 +157,61 @@ func (k *kit) close(ctx context.Context) error {
 	return err
 }
 
-// source returns the tasks of a grid.
-func source(grid tasks.Grid, seed int64, prompts string) (tasks.Source, error) {
-	o := refactor.Options{Seed: seed}
-	if prompts != "" {
+// generation is what determines generated tasks beside the grid.
+type generation struct {
+	seed        int64
+	decorrelate bool
+	prompts     string // folder of statements, "" for our own
+}
+
+// scheme is the word for how seeds are used, as the lock has it.
+func (g generation) scheme() string {
+	if g.decorrelate {
+		return "decorrelated"
+	}
+	return "official"
+}
+
+// generationOf is how a run's tasks were generated.
+func generationOf(t results.TaskSet) generation {
+	g := generation{seed: t.Seed, decorrelate: t.Scheme == "decorrelated", prompts: t.Prompts}
+	if g.prompts == ownPrompts {
+		g.prompts = ""
+	}
+	return g
+}
+
+// ownPrompts is the lock's word for our own problem statements.
+const ownPrompts = "own"
+
+// source returns the tasks of a grid, family by family in the grid's order.
+func source(grid tasks.Grid, g generation) (tasks.Source, error) {
+	o := refactor.Options{Seed: g.seed, Decorrelate: g.decorrelate}
+	programs := grid.Of(append(tasks.Axes(), tasks.Combined)...)
+	comments := grid.Of(tasks.CommentCopy)
+	if g.prompts != "" {
 		var err error
-		if o.Statements, err = refactor.LoadStatements(prompts, grid.Cells...); err != nil {
+		if o.Statements, err = refactor.LoadStatements(g.prompts, slices.Concat(programs.Cells, comments.Cells)...); err != nil {
 			return nil, err
 		}
 	}
-	return refactor.NewSource(grid, o)
+	first, err := refactor.NewSource(programs, o)
+	if err != nil {
+		return nil, err
+	}
+	merging, err := merge.NewSource(grid.Of(tasks.Merge), merge.Options{Seed: g.seed, Decorrelate: g.decorrelate})
+	if err != nil {
+		return nil, err
+	}
+	copying, err := refactor.NewSource(comments, o)
+	if err != nil {
+		return nil, err
+	}
+	renaming, err := controls.NewSource(grid.Of(tasks.Rename), controls.Options{Seed: g.seed, Decorrelate: g.decorrelate})
+	if err != nil {
+		return nil, err
+	}
+	return tasks.Join(first, merging, copying, renaming), nil
 }
 
 // sweep joins the parts.

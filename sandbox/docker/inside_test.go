@@ -94,16 +94,13 @@ func neighbour(ctx context.Context, t *testing.T, e sandbox.Engine, image, marke
 	if err != nil {
 		t.Fatal(err)
 	}
+	context.AfterFunc(ctx, func() { out.Close() })
 	t.Cleanup(func() {
 		input.Close()
-		if _, err := p.Wait(ctx); err != nil {
+		if _, err := p.Wait(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	go func() {
-		p.Wait(ctx)
-		out.Close()
-	}()
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil || line != "ready\n" {
 		t.Fatalf("neighbour says %q, %v, %s", line, err, errs.String())

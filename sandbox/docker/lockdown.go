@@ -77,6 +77,8 @@ func (p *plan) hostConfig(uid int) *container.HostConfig {
 		Tmpfs:          map[string]string{"/tmp": tmpfs(p.limits.TmpBytes, "1777", uid)},
 		LogConfig:      container.LogConfig{Type: "none"},
 		Init:           &noInit,
+		MaskedPaths:    maskedPaths(),
+		ReadonlyPaths:  []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
 		Resources:      p.resources(),
 		// Names cannot be resolved without a network. A server that refuses
 		// at once spares programs the time-outs, and nothing of the host's
@@ -98,6 +100,16 @@ func (p *plan) hostConfig(uid int) *container.HostConfig {
 		h.Mounts = []mount.Mount{*p.mount}
 	}
 	return h
+}
+
+// maskedPaths are the engine's own defaults of today, whatever the age of the
+// engine, and the pressure files, which anybody could write to.
+func maskedPaths() []string {
+	return []string{
+		"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+		"/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+		"/sys/devices/virtual/powercap", "/sys/firmware",
+	}
 }
 
 func (p *plan) resources() container.Resources {
