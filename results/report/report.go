@@ -273,19 +273,12 @@ func Words() []string {
 	return append(words, results.Pending)
 }
 
-// order of axes, refactorings and code types in tables; others follow by name.
-var (
-	refactoringOrder = []tasks.Refactoring{tasks.DeadCode, tasks.AddParameter, tasks.AddReturn,
-		tasks.CacheFunction, tasks.DontRepeat}
-	axisOrder = []tasks.Axis{tasks.Traversal, tasks.Search, "runtime", "instructions", "merge"}
-	codeOrder = []tasks.CodeType{tasks.Math, tasks.String, tasks.Array}
-)
-
+// groups orders them as grids are ordered; what no grid knows follows by name.
 func groups(tallies map[groupKey]*tally, withheld bool) []Group {
 	keys := slices.SortedFunc(maps.Keys(tallies), func(a, b groupKey) int {
 		return cmp.Or(
-			byOrder(axisOrder, a.axis, b.axis), cmp.Compare(a.size, b.size),
-			byOrder(refactoringOrder, a.refactoring, b.refactoring), byOrder(codeOrder, a.code, b.code))
+			byOrder(tasks.AllAxes(), a.axis, b.axis), cmp.Compare(a.size, b.size),
+			byOrder(tasks.Refactorings(), a.refactoring, b.refactoring), byOrder(tasks.CodeTypes(), a.code, b.code))
 	})
 	list := []Group{}
 	for _, k := range keys {

@@ -120,7 +120,7 @@ func StatusText(w io.Writer, s *Status) error {
 	if s.TrialsPerHour != nil && !s.Complete {
 		fmt.Fprintf(out, "%.0f trials per hour, %s left at this rate\n", *s.TrialsPerHour, seconds(*s.Remaining))
 	}
-	fmt.Fprintf(out, "spent: %s tokens in, %s out, %s\n",
+	fmt.Fprintf(out, "spent: %s tokens in, %s out, cost %s\n",
 		spent(asFloat(s.Spent.Input), s.Spent.Unknown.Input, tokens),
 		spent(asFloat(s.Spent.Output), s.Spent.Unknown.Output, tokens),
 		spent(s.Spent.CostUSD, s.Spent.Unknown.Cost, dollars))

@@ -98,11 +98,11 @@ func nestedIfs(depth int) string {
 // TestHostile gives each hostile candidate its verdict, and after each of them
 // the reference, on the same workers, is still solved.
 func TestHostile(t *testing.T) {
-	s := scorerWith(t, Options{Workers: 1, Limits: hostileLimits})
+	s := scorerWith(t, Options{Workers: 2, Limits: hostileLimits})
 	attacks := append(fileAttacks(t, "hostile"), fileAttacks(t, "right")...)
 	for _, a := range append(attacks, textAttacks()...) {
 		t.Run(a.name, func(t *testing.T) {
-			t.Parallel() // with Workers: 1 they queue up; in any order
+			t.Parallel() // they queue up for the workers, in any order
 			a.check(t, s)
 		})
 	}

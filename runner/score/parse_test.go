@@ -115,6 +115,25 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
+func FuzzReadModule(f *testing.F) {
+	f.Add([]byte(`{"line":1,"def":"f","tree":{"t":"FunctionDef","name":"f","args":{"t":"arguments"},"body":[{"t":"Pass"}]}}` + "\n.\n"))
+	f.Add([]byte(`{"line":1,"def":"","tree":{"t":"Import","names":[{"t":"alias","name":"a"}]}}` + "\n.\n"))
+	f.Add([]byte(`{"error":"x"}` + "\n.\n"))
+	f.Add([]byte("."))
+	task := tinyTask()
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m, err := readModule(body)
+		if err != nil {
+			return
+		}
+		r := newRuleset(task, m, m)
+		if problems := r.structure(m); m.functions()["f"] != nil && len(r.kept) == 0 {
+			t.Errorf("functions are lost: %v", problems)
+		}
+		_ = r.functions(m)
+	})
+}
+
 func TestReadFrameIsBounded(t *testing.T) {
 	var frame bytes.Buffer
 	if err := writeFrame(&frame, replyHeader{Body: 2000}, make([]byte, 2000)); err != nil {
