@@ -42,6 +42,7 @@ type attempt struct {
 	code      tasks.Files // the starter's files as they were left; nil without a solution
 	permanent bool        // a failure outside of the agent that trying again cannot mend
 	staged    bool        // the provider error was asked for by the scripted model
+	owed      debts
 
 	job    agent.Job
 	launch agent.Launch
@@ -184,12 +185,21 @@ func (a *attempt) openGateway() error {
 		defer recording.Close()
 		defer recorder.Close()
 		_ = a.gate.Serve(context.Background(), a.conn) // ends with the connection, whose Err says why
+		// Requests that were cut off are still being recorded then.
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		_ = a.gate.Close(ctx)
 	}()
 	return nil
 }
 
 func (a *attempt) addExchange(e gateway.Exchange) error {
-	return a.sweep.Store.AddExchange(context.Background(), a.trial.Key, a.record.Number, exchangeRecord(e))
+	record := exchangeRecord(e)
+	err := a.sweep.Store.AddExchange(context.Background(), a.trial.Key, a.record.Number, record)
+	if err != nil {
+		a.owed.add(record)
+	}
+	return err
 }
 
 // start starts the agent under its own uid.

@@ -12,6 +12,7 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/sandbox"
+	"cabra-run/sandbox/gateway"
 	"cabra-run/sandbox/relay"
 	"cabra-run/tasks"
 
@@ -19,8 +20,8 @@ import (
 )
 
 const (
-	commandTimeout = 30 * time.Second // of one helper command in a box
-	archiveTimeout = 2 * time.Minute
+	archiveTimeout = 2 * time.Minute // of reading the home inside of the box
+	collectTimeout = 2 * time.Minute // of reading the workspace from outside
 	killTimeout    = time.Minute
 	endTimeout     = 6 * time.Minute // of asking, killing and archiving together
 )
@@ -42,6 +43,7 @@ type collected struct {
 func (a *attempt) end(ctx context.Context) {
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), slack)
 	defer cancel()
+	a.record.WallSeconds = time.Since(a.started).Seconds()
 	a.collected.HomeState = "lost"
 	if ctx.Err() == nil && a.alive() {
 		if usage, err := a.box.Usage(cleanup); err == nil {
@@ -49,7 +51,10 @@ func (a *attempt) end(ctx context.Context) {
 		}
 		a.endAgent(ctx)
 	}
-	a.record.WallSeconds = time.Since(a.started).Seconds()
+	if a.evidence.Ended == endedItself && a.evidence.Fault == nil && a.collected.HomeState == "lost" && !a.alive() {
+		// The agent's end was seen first, but it came of its box's.
+		a.connectionLost(ctx)
+	}
 	killCtx, cancelKill := context.WithTimeout(cleanup, killTimeout)
 	defer cancelKill()
 	if err := a.box.Kill(killCtx); err != nil {
@@ -102,8 +107,6 @@ func (a *attempt) noteExit() {
 
 // helper runs a command of the relay program beside PID 1 to its end.
 func (a *attempt) helper(ctx context.Context, args []string, stdout io.Writer) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
 	p, err := a.box.Exec(ctx, sandbox.Command{Args: args, Dir: "/", Stdout: stdout})
 	if err != nil {
 		return 0, err
@@ -167,7 +170,7 @@ func (a *attempt) limitsHit(ctx context.Context) {
 
 // collect reads the workspace of the dead box and what the session files say.
 func (a *attempt) collect(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), archiveTimeout)
+	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectTimeout)
 	defer cancel()
 	dst, err := makeDir(a.art.Root(), results.FilesDir)
 	if err != nil {
@@ -175,7 +178,7 @@ func (a *attempt) collect(ctx context.Context) {
 		return
 	}
 	defer dst.Close()
-	a.collected.Workspace, err = a.box.Collect(ctx, dst, sandbox.DefaultCollectLimits())
+	a.collected.Workspace, err = a.box.Collect(reading, dst, sandbox.DefaultCollectLimits())
 	if err != nil {
 		a.fault(ctx, err)
 		return
@@ -259,19 +262,36 @@ func (a *attempt) concludeGateway() {
 	a.record.Requests, a.record.Answers = stats.Requests, stats.Answers
 	a.record.WaitSeconds = stats.Waited.Seconds()
 	a.evidence.Answers = stats.Answers
-	if f := stats.LastError; f != nil {
-		a.evidence.Failure = &providerFailure{Status: f.Status, Message: f.Message}
-		a.permanent = f.PausesSweep()
-		a.staged = stats.Scripted
+	if a.evidence.Failure == nil {
+		a.failed(stats)
 	}
 }
 
-// save writes the artefacts and then the row, in this order.
+// failed notes the provider's last failure. A request that it refuses after it
+// has answered others is the agent's: too long a conversation, or something
+// that a command in the box has sent.
+func (a *attempt) failed(stats gateway.Stats) {
+	f := stats.LastError
+	if f == nil || f.Kind == gateway.FailureRequest && stats.Answers > 0 {
+		return
+	}
+	a.evidence.Failure = &providerFailure{Status: f.Status, Message: f.Message}
+	a.permanent = f.PausesSweep()
+	a.staged = stats.Scripted
+}
+
+// save writes the artefacts, usage that the store did not take at once, and
+// then the row, in this order.
 func (a *attempt) save(ctx context.Context) error {
 	if err := a.writeLists(); err != nil {
 		return err
 	}
 	if err := a.art.Commit(ctx, a.record); err != nil {
+		return err
+	}
+	if err := a.owed.pay(func(e results.Exchange) error {
+		return a.sweep.Store.AddExchange(ctx, a.trial.Key, a.record.Number, e)
+	}); err != nil {
 		return err
 	}
 	return a.sweep.Store.Collected(ctx, a.record)
@@ -289,10 +309,18 @@ func (a *attempt) writeLists() error {
 	return err
 }
 
+// maxPatched is the longest text that is compared; comparing takes some forty
+// times its memory, and the scorer takes no longer one.
+const maxPatched = 1 << 20
+
 // patch is the unified difference between the starter and the code.
 func patch(starter, code tasks.Files) []byte {
 	var b strings.Builder
 	for _, p := range starter.Paths() {
+		if len(code[p]) > maxPatched {
+			fmt.Fprintf(&b, "diff a/%s b/%s\nnot compared: %d bytes\n", p, p, len(code[p]))
+			continue
+		}
 		b.Write(diff.Diff("a/"+p, []byte(starter[p]), "b/"+p, []byte(code[p])))
 	}
 	return []byte(b.String())

@@ -69,7 +69,7 @@ func judge(e evidence) judgement {
 		return judgement{Outcome: results.Cancelled, Reason: orText(e.Detail, "the run was stopped")}
 	case e.Fault != nil:
 		return judgement{Outcome: results.InfraError, Reason: e.Fault.Error()}
-	case e.Failure != nil:
+	case e.Failure != nil && !e.finished():
 		return judgement{Outcome: results.ProviderError, Reason: e.Failure.String()}
 	case e.Ended == endedLimit, e.LimitHit != "" && !e.finished():
 		return e.withCode(results.Limit, fmt.Sprintf("%s limit: %s", e.LimitHit, e.Detail))
@@ -91,8 +91,9 @@ func judge(e evidence) judgement {
 	return j
 }
 
-// finished reports whether the agent itself came to its end, so that a limit
-// which one of its commands met did not decide the attempt.
+// finished reports whether the agent itself came to its end, so that neither a
+// limit which one of its commands met nor a failed request beside its work
+// decided the attempt.
 func (e evidence) finished() bool {
 	return e.Ended == endedItself && e.Trace != nil && e.Trace.Completed
 }

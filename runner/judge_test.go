@@ -33,6 +33,7 @@ func TestJudge(t *testing.T) {
 		{"solution removed", evidence{Answers: 3, Trace: done}, results.NoOutput, "", false},
 		{"provider failed", evidence{Failure: failure, Trace: broken, HasSolution: true, Unchanged: true}, results.ProviderError, "", false},
 		{"provider failed before the time-out", evidence{Ended: endedTimeout, Failure: failure, HasSolution: true}, results.ProviderError, "", false},
+		{"a request beside the finished work failed", evidence{Failure: failure, Answers: 4, Trace: done, HasSolution: true}, results.Answered, "", false},
 		{"time-out", evidence{Ended: endedTimeout, Detail: "slow", Answers: 9, Trace: unfinished, HasSolution: true}, results.Timeout, "", false},
 		{"stall", evidence{Ended: endedStalled, Detail: "quiet", HasSolution: true, Unchanged: true}, results.Stalled, "", true},
 		{"disk", evidence{Ended: endedLimit, LimitHit: LimitDisk, Answers: 2}, results.Limit, LimitDisk, false},

@@ -12,6 +12,7 @@ import (
 // plan is what is left to do of a run.
 type plan struct {
 	planned int
+	done    int
 	open    map[tasks.ID][]openTrial
 }
 
@@ -44,6 +45,7 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 		}
 		p.planned++
 		if t.State == results.StateDone {
+			p.done++
 			continue
 		}
 		open := openTrial{trial: t.Trial}

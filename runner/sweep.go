@@ -101,7 +101,7 @@ func (s *Sweep) Run(ctx context.Context) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	s.Observer.observe(Event{Kind: SweepPlanned, Planned: todo.planned, Done: todo.planned - len(todo.open)})
+	s.Observer.observe(Event{Kind: SweepPlanned, Planned: todo.planned, Done: todo.done})
 	if err := s.work(ctx, todo); err != nil {
 		return Summary{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"cabra-run/runner"
 	"cabra-run/sandbox"
 	"cabra-run/sandbox/fake"
+	"cabra-run/sandbox/gateway"
 	"cabra-run/tasks"
 )
 
@@ -81,6 +82,87 @@ func TestSweep(t *testing.T) {
 		}
 		root.Close()
 	}
+}
+
+// What is planned and done is counted in trials, not in tasks.
+func TestSweepPlannedCounts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r := newRig(t, dir)
+	r.sweep.Settings.Repetitions, r.sweep.Settings.Jobs = 3, 1
+	solve := r.model.answer
+	r.model.answer = func(call int, prompt string) (int, string) {
+		if call == 4 {
+			r.sweep.Stop.Raise(runner.Drain, "stopped")
+		}
+		return solve(call, prompt)
+	}
+	r.run(t)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := newRig(t, dir)
+	again.sweep.Settings.Repetitions = 3
+	again.sweep.Stop.Raise(runner.Drain, "only the plan is of interest")
+	again.run(t)
+	if e := again.events[0]; e.Kind != runner.SweepPlanned || e.Planned != 30 || e.Done != 4 {
+		t.Errorf("event %+v, want 4 of 30 done", e)
+	}
+}
+
+// silentModel answers nothing until the request is given up.
+type silentModel struct{ asked chan struct{} }
+
+func (silentModel) Name() string { return "silent" }
+
+func (m silentModel) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.asked <- struct{}{}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A request that is in flight when the box dies is in the recording, too.
+func TestSweepRecordsCutRequests(t *testing.T) {
+	r := newRig(t, filepath.Join(t.TempDir(), "run"))
+	m := silentModel{make(chan struct{}, 10)}
+	r.sweep.Model.Upstream = m
+	r.sweep.Settings.Jobs = 1
+	go func() {
+		<-m.asked
+		r.sweep.Stop.Raise(runner.Abort, "stopped")
+	}()
+	r.run(t)
+	for tr, err := range r.store.Results(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range tr.Attempts {
+			if n := recorded(t, r.store, a.Attempt); n != 1 || a.Usage.Exchanges != 1 {
+				t.Errorf("%d requests in the recording, %d in the store, want 1 and 1", n, a.Usage.Exchanges)
+			}
+		}
+	}
+}
+
+func recorded(t *testing.T, store *results.Store, a results.Attempt) int {
+	t.Helper()
+	root, err := store.OpenAttempt(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	f, err := root.Open(results.RecordingFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	for _, err := range gateway.ReadRecording(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
 }
 
 // A second run over a finished store does nothing.

@@ -88,8 +88,9 @@ func (w *watcher) look(ctx context.Context, now time.Time) bool {
 	w.faults = 0
 	w.note(usage)
 	stats := w.gate.Stats()
-	if stats.Exhausted > 0 && !stats.Scripted {
+	if gaveUp(stats) {
 		// The gateway has tried long enough; the CLI would only start over.
+		w.failed(stats)
 		return true
 	}
 	printed, lastPrint := w.out.seen()
@@ -103,6 +104,12 @@ func (w *watcher) look(ctx context.Context, now time.Time) bool {
 		w.strike(s)
 	}
 	return struck
+}
+
+// gaveUp reports whether the gateway has used up its budget for a request, and
+// nothing usable came since, not even for a request beside it.
+func gaveUp(s gateway.Stats) bool {
+	return s.Exhausted > 0 && !s.Scripted && s.LastError != nil && !s.LastError.Permanent
 }
 
 // signs notes signs of work: model traffic, output, a workspace that changes.
@@ -148,7 +155,7 @@ func (a *attempt) note(u sandbox.Usage) {
 // connectionLost decides whose doing it was that the model connection, which is
 // PID 1, ended in mid-attempt: the engine's, the box's or what ran in it.
 func (a *attempt) connectionLost(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	asking, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cause := a.conn.Err()
 	if errors.Is(cause, relay.ErrProtocol) {
@@ -156,11 +163,11 @@ func (a *attempt) connectionLost(ctx context.Context) {
 		a.strike(strike{endedLimit, LimitProtocol, cause.Error()})
 		return
 	}
-	if _, err := a.sweep.Engine.Info(ctx); err != nil {
+	if _, err := a.sweep.Engine.Info(asking); err != nil {
 		a.fault(ctx, err)
 		return
 	}
-	exit, err := a.box.Wait(ctx)
+	exit, err := a.box.Wait(asking)
 	switch {
 	case err != nil:
 		a.fault(ctx, err)

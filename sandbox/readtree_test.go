@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,5 +215,12 @@ func TestTreeBytes(t *testing.T) {
 	}
 	if got < 1<<30+1<<20 || got > 1<<30+2<<20 {
 		t.Errorf("%d bytes, want 1 GiB and 1 MiB", got)
+	}
+	deep := filepath.Join(src, "d"+strings.Repeat("/d", maxLevels+1))
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := TreeBytes(root); err != nil || got != math.MaxInt64 {
+		t.Errorf("too deep a tree has %d bytes, %v", got, err)
 	}
 }

@@ -1,67 +1,79 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
-	"io"
+	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// maxCounted bounds the entries that TreeBytes looks at.
-const maxCounted = 200_000
+// Beyond these a tree is not counted to its end.
+const (
+	maxCounted = 200_000 // entries
+	maxLevels  = 256     // nested folders, and so the files that are open at once
+)
 
-// TreeBytes adds up the files of a tree without opening or following any: for
-// each the larger of its length and the space it takes, so that neither sparse
-// files nor many small ones hide. A tree with more than 200,000 entries counts
-// as 4 KiB for each of those beyond that were listed.
+// TreeBytes adds up the files and folders of a tree without opening any file or
+// following any link: for each the larger of its length and the space it takes,
+// so that neither sparse files nor many small ones hide. A tree with more than
+// 200,000 entries or 256 levels is larger than any limit: math.MaxInt64.
 func TreeBytes(src *os.Root) (int64, error) {
 	top, err := src.Open(".")
 	if err != nil {
 		return 0, fmt.Errorf("opening tree: %w", err)
 	}
-	defer top.Close()
-	w := &treeWalk{top: top}
-	var sum int64
-	left := maxCounted
-	for queue := []string{"."}; len(queue) > 0 && left > 0; queue = queue[1:] {
-		below, err := w.measure(queue[0], &sum, &left)
-		if err != nil {
-			continue // gone, or not ours to read: the next reading tells
-		}
-		queue = append(queue, below...)
+	m := measure{left: maxCounted}
+	if !m.folder(top, 0) {
+		return math.MaxInt64, nil
 	}
-	return sum, nil
+	return m.sum, nil
 }
 
-// measure adds the entries of one folder to sum and returns the folders below.
-func (w *treeWalk) measure(name string, sum *int64, left *int) ([]string, error) {
-	dir, err := w.open(name)
-	if err != nil {
-		return nil, err
-	}
+// measure is one counting.
+type measure struct {
+	sum  int64
+	left int // entries that may still be looked at
+}
+
+// folder adds what is in dir and closes it. It reports false when the tree is
+// beyond counting. What disappears meanwhile does not count.
+func (m *measure) folder(dir *os.File, level int) bool {
 	defer dir.Close()
+	if level > maxLevels {
+		return false
+	}
 	var below []string
-	for *left > 0 {
-		names, err := dir.Readdirnames(min(*left, 1024))
-		for _, base := range names {
-			*left--
+	for {
+		names, err := dir.Readdirnames(1024)
+		for _, name := range names {
+			if m.left--; m.left < 0 {
+				return false
+			}
 			var st unix.Stat_t
-			if unix.Fstatat(int(dir.Fd()), base, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			if unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 				continue
 			}
-			*sum += max(st.Size, st.Blocks*512)
-			if full := name + "/" + base; st.Mode&unix.S_IFMT == unix.S_IFDIR && len(full) < unix.PathMax {
-				below = append(below, full)
+			m.sum += max(st.Size, st.Blocks*512)
+			if m.sum < 0 {
+				return false
+			}
+			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+				below = append(below, name)
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return below, nil
-		}
-		if err != nil {
-			return below, err
+		if err != nil { // the end, or the folder cannot be read further
+			break
 		}
 	}
-	return below, nil
+	for _, name := range below {
+		fd, err := openFolder(int(dir.Fd()), name)
+		if err != nil {
+			continue
+		}
+		if !m.folder(os.NewFile(uintptr(fd), name), level+1) {
+			return false
+		}
+	}
+	return true
 }

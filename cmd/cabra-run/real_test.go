@@ -146,6 +146,9 @@ func TestRealSmoke(t *testing.T) {
 			t.Errorf("%s: %s after %d attempts: %s", r.TaskID, r.Outcome, r.Attempts, r.Reason)
 		}
 	}
+	if table := readmeTable(t); !strings.Contains(out, table) {
+		t.Errorf("the README shows\n%s\nbut the program prints\n%s", table, out)
+	}
 	again, _, _ := p.cabra(t, "report", "smoke")
 	if again != out {
 		t.Errorf("report prints something else than the run did:\n%s", again)
@@ -162,6 +165,25 @@ func TestRealSmoke(t *testing.T) {
 		t.Errorf("score: %s %s", scored, errOut)
 	}
 	p.wantNothingLeft(t)
+}
+
+// readmeTable is the table that the README shows.
+func readmeTable(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, ok := strings.Cut(string(text), "<!-- table -->\n")
+	table, _, ok2 := strings.Cut(after, "<!-- end of table -->")
+	if !ok || !ok2 {
+		t.Fatal("the README has no marked table")
+	}
+	var b strings.Builder
+	for line := range strings.Lines(table) {
+		b.WriteString(strings.TrimPrefix(line, "    "))
+	}
+	return b.String()
 }
 
 // The orchestrator is killed in the middle of a sweep; a resume makes it whole.

@@ -22,6 +22,9 @@ const (
 	pollClosed = 10 * time.Millisecond
 )
 
+// maxExitCode is the largest that a process can have.
+const maxExitCode = 255
+
 // drainTime is how long output is still copied after the end of a command
 // whose descendants keep it open.
 const drainTime = 2 * time.Second
@@ -148,6 +151,9 @@ func (p *process) await(ctx context.Context) (int, error) {
 		}
 		if err := p.drain(ctx); err != nil {
 			return -1, fault(ctx, op, err)
+		}
+		if state.ExitCode < 0 || state.ExitCode > maxExitCode {
+			return -1, fault(ctx, op, fmt.Errorf("the engine lost the exit code and reports %d", state.ExitCode))
 		}
 		return state.ExitCode, nil
 	}

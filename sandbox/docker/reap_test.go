@@ -222,3 +222,25 @@ func TestEnvironmentIsExact(t *testing.T) {
 		t.Errorf("environment %q", out)
 	}
 }
+
+// TestArchiveUsage asks the relay's binary of the image for the size of a
+// workspace that this process cannot look into.
+func TestArchiveUsage(t *testing.T) {
+	e := sandboxtest.RealEngineWith(t, docker.Options{Transport: docker.TransportArchive})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	spec := catSpec(testImage(t))
+	spec.Workspace["large"] = make([]byte, 3<<20)
+	b, err := e.Create(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Remove(ctx)
+	if err := b.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	u, err := b.Usage(ctx)
+	if err != nil || u.WorkspaceBytes < 3<<20 || u.WorkspaceBytes > 4<<20 {
+		t.Errorf("%d bytes in a workspace with 3 MiB, %v", u.WorkspaceBytes, err)
+	}
+}

@@ -161,7 +161,7 @@ func removeWork(parent, name string) error {
 		return err
 	}
 	defer root.Close()
-	if err := root.RemoveAll(name); err != nil {
+	if err := sandbox.RemoveTree(root, name); err != nil {
 		return err
 	}
 	if err := root.Remove(name + labelsSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 const patience = 2 * time.Minute
 
 // Conformance checks that an engine keeps the contract of sandbox.Engine.
-// newEngine is called once per test. image is the ID of an image with a shell
-// and the usual small tools (a fake engine takes any). Fake engines get their
+// newEngine is called once per test. image is the ID of an image with a shell,
+// the usual small tools and python3 (a fake engine takes any). Fake engines get their
 // programs from Program.
 func Conformance(t *testing.T, newEngine func(t *testing.T) sandbox.Engine, image string) {
 	tests := []struct {
@@ -42,6 +42,7 @@ func Conformance(t *testing.T, newEngine func(t *testing.T) sandbox.Engine, imag
 		{"remove", testRemove},
 		{"remove while running", testRemoveRunning},
 		{"remove of a locked tree", testRemoveLocked},
+		{"deep tree", testDeepTree},
 		{"collect a nasty tree", testCollectNasty},
 		{"collect with limits", testCollectLimits},
 		{"collect without workspace", testCollectNothing},

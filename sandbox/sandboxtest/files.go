@@ -138,6 +138,21 @@ func testCollectLimits(s *suite) {
 	}
 }
 
+// testDeepTree has folders that no path reaches.
+func testDeepTree(s *suite) {
+	b := s.start(s.spec(idle))
+	s.run(b, deepTree)
+	if _, err := b.Usage(s.ctx); err != nil {
+		s.Errorf("reading usage: %v", err)
+	}
+	c, _ := s.collect(b, sandbox.CollectLimits{})
+	if len(c.Files) != 2 || len(c.Refused) == 0 && !c.Truncated {
+		s.Errorf("collected %+v", c)
+	}
+	s.must("removing", b.Remove(s.ctx))
+	CheckRemains(s.T, s.engine)
+}
+
 func testCollectNothing(s *suite) {
 	spec := s.spec(fastExit)
 	spec.Workspace = nil

@@ -3,6 +3,7 @@ package sandboxtest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func Program(args []string) fake.Program {
 func scripts() []script {
 	return []script{
 		fastExit, echo, idle, zeros, lateRead, yes, show, fail, orphan,
-		nastyTree, manyFiles, lockedTree, megabyte, hog, crowd,
+		nastyTree, manyFiles, lockedTree, deepTree, megabyte, hog, crowd,
 	}
 }
 
@@ -238,6 +239,35 @@ chmod 0100 a/b && chmod 0500 a && chmod 0000 .`,
 			if os.Chmod(d, 0) != nil {
 				return 1
 			}
+		}
+		return 0
+	},
+}
+
+// deepLevels makes a path of far more than the 4,096 bytes that a path may have.
+const deepLevels = 3000
+
+// deepTree nests folders deeper than any path can say.
+var deepTree = script{
+	name: "deep tree",
+	// A shell keeps the path in mind and gives up.
+	shell: fmt.Sprintf(`cd /workspace && python3 -c '
+import os
+for i in range(%d):
+    os.mkdir("d")
+    os.chdir("d")
+'`, deepLevels),
+	fake: func(_ context.Context, p *fake.Proc) int {
+		at, err := unix.Open(p.Box.Workspace(), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		for i := 0; i < deepLevels && err == nil; i++ {
+			err = unix.Mkdirat(at, "d", 0o755)
+			next, oerr := unix.Openat(at, "d", unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			unix.Close(at)
+			at, err = next, errors.Join(err, oerr)
+		}
+		unix.Close(at)
+		if err != nil {
+			return 1
 		}
 		return 0
 	},
