@@ -52,6 +52,9 @@ type TaskSet struct {
 	Digest     string `json:"digest"`
 	Statements string `json:"statements"`     // digest of the problem statements
 	Prompts    string `json:"prompts_source"` // "own", or the folder the statements were read from
+	// Files is the folder of official files that the tasks were read from, ""
+	// for generated ones.
+	Files string `json:"files,omitempty"`
 }
 
 // Agent is the program under test.

@@ -263,7 +263,7 @@ func (a *attempt) close(ctx context.Context) {
 	if a.box != nil {
 		if err := a.box.Remove(ctx); err != nil {
 			a.sweep.Observer.observe(Event{Kind: Notice, Task: a.task.ID, Attempt: a.record.Number,
-				Reason: fmt.Sprintf("a box was left behind, the next start removes it: %v", err)})
+				Reason: plainLine(fmt.Sprintf("a box was left behind, the next start removes it: %v", err))})
 		}
 	}
 	for _, done := range []chan struct{}{a.served, a.exited} {

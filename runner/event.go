@@ -26,9 +26,8 @@ type Event struct {
 	Attempt int
 	Outcome results.Outcome
 	Word    string // with TrialDone
-	Reason  string
+	Reason  string // one printable line
 	Wall    time.Duration
-	Usage   results.Usage
 	Planned int // with SweepPlanned: all trials, and those done before
 	Done    int
 }

@@ -129,14 +129,14 @@ func (w *world) serve(ctx context.Context, p *fake.Proc) int {
 		return 1
 	}
 	defer mux.Close()
+	w.mu.Lock()
+	w.muxes[p.Box] = mux // before the hello: after it the toy may start
+	w.mu.Unlock()
 	hello, err := mux.OpenStream()
 	if err != nil {
 		return 1
 	}
 	fmt.Fprintf(hello, "cabra-relay 1 %d\n", relay.Port)
-	w.mu.Lock()
-	w.muxes[p.Box] = mux
-	w.mu.Unlock()
 	select {
 	case <-ctx.Done():
 	case <-mux.CloseChan():

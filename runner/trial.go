@@ -83,7 +83,7 @@ func (s *Sweep) finish(ctx context.Context, t results.Trial, task *tasks.Task, l
 		v, err := s.score(ctx, t, task, last, code)
 		if err != nil {
 			s.Observer.observe(Event{Kind: Notice, Task: task.ID, Attempt: last.Number,
-				Reason: fmt.Sprintf("not scored yet, a resume will do it: %v", err)})
+				Reason: plainLine(fmt.Sprintf("not scored yet, a resume will do it: %v", err))})
 			return
 		}
 		if last.Outcome == results.Answered {

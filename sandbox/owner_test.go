@@ -116,7 +116,8 @@ func TestOwnerInProcess(t *testing.T) {
 	if a.Label.Lock == b.Label.Lock {
 		t.Error("two owners with one lock")
 	}
-	if err := RemoveStaleLocks(dir, nil); err != nil || a.Label.Liveness() != Alive || b.Label.Liveness() != Alive {
+	err = RemoveStaleLocks(dir, nil)
+	if err != nil || a.Label.Liveness() != Alive || b.Label.Liveness() != Alive {
 		t.Errorf("living owners lost their locks: %v", err)
 	}
 	if err := a.Close(true); err != nil || a.Label.Liveness() != Dead {

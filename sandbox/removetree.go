@@ -2,77 +2,124 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// flattenLevel is how many levels of a tree are left standing before what is
-// below is moved to the top. It bounds the files that are open at once.
-const flattenLevel = 128
-
-// RemoveTree removes name within parent, whatever owners, modes and nesting its
-// files have; as root, that is. It is not an error when it is not there.
+// RemoveTree removes one entry of parent with everything below it; one that is
+// not there is no error. Unlike os.RemoveAll it needs three descriptors and no
+// stack whatever the depth: a box can nest folders deeper than a process may
+// have files open, and such a tree must not be there for ever.
 func RemoveTree(parent *os.Root, name string) error {
-	for {
-		err := parent.RemoveAll(name)
-		if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) {
-			return err
-		}
-		// So deep that a descent takes more open files than there are.
-		moved, ferr := flatten(parent, name)
-		if ferr != nil {
-			return errors.Join(err, ferr)
-		}
-		if moved == 0 {
-			return err
-		}
-	}
-}
-
-// flatten moves what lies deeper than flattenLevel to the top of the tree and
-// returns the number of moved folders. One call makes each of them a tree that
-// may need flattening itself.
-func flatten(parent *os.Root, name string) (int, error) {
-	top, err := parent.Open(name)
+	dir, err := parent.Open(".")
 	if err != nil {
-		return 0, err
+		return fmt.Errorf("removing %q: %w", name, err)
 	}
-	defer top.Close()
-	f := flattening{top: int(top.Fd())}
-	fd, err := openFolder(f.top, ".")
-	if err != nil {
-		return 0, err
-	}
-	f.folder(os.NewFile(uintptr(fd), name), 0)
-	return f.moved, nil
-}
-
-type flattening struct {
-	top   int
-	moved int
-}
-
-// folder goes through dir and closes it. What it cannot open or move is left
-// to the removal, which reports it.
-func (f *flattening) folder(dir *os.File, level int) {
 	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
+	full, err := removeEntry(dir, name)
+	if err == nil && full {
+		err = removeFolder(dir, name)
+	}
 	if err != nil {
-		return
+		return fmt.Errorf("removing %q: %w", name, err)
 	}
-	for _, name := range names {
-		fd, err := openFolder(int(dir.Fd()), name)
-		if err != nil {
-			continue // not a folder
+	return nil
+}
+
+func removeFolder(dir *os.File, name string) error {
+	r := &treeRemover{prefix: RandomName()}
+	fd, err := openFolder(int(dir.Fd()), name)
+	if err != nil {
+		return err
+	}
+	r.top = os.NewFile(uintptr(fd), name)
+	defer r.top.Close()
+	if err := r.empty(r.top, r.dropTop); err != nil {
+		return err
+	}
+	return unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR)
+}
+
+// treeRemover empties the folder top. A folder below it has its own folders
+// moved up into top before it goes, so that no tree is deeper than two.
+type treeRemover struct {
+	top    *os.File
+	prefix string // of the names of moved folders; nobody can have guessed it
+	moved  int
+}
+
+// empty drops all entries of a folder. Entries that are removed while a folder
+// is read may hide others, so the end is a reading that sees none.
+func (r *treeRemover) empty(dir *os.File, drop func(name string) error) error {
+	for seen := true; seen; {
+		if _, err := dir.Seek(0, io.SeekStart); err != nil {
+			return err
 		}
-		if level < flattenLevel {
-			f.folder(os.NewFile(uintptr(fd), name), level+1)
-			continue
-		}
-		unix.Close(fd)
-		if unix.Renameat(int(dir.Fd()), name, f.top, RandomName()) == nil {
-			f.moved++
+		seen = false
+		for {
+			names, err := dir.Readdirnames(1024)
+			for _, name := range names {
+				seen = true
+				if err := drop(name); err != nil {
+					return err
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+// dropTop removes an entry of top.
+func (r *treeRemover) dropTop(name string) error {
+	full, err := removeEntry(r.top, name)
+	if err != nil || !full {
+		return err
+	}
+	fd, err := openFolder(int(r.top.Fd()), name)
+	if err != nil {
+		return err
+	}
+	sub := os.NewFile(uintptr(fd), name)
+	defer sub.Close()
+	err = r.empty(sub, func(below string) error { return r.dropBelow(sub, below) })
+	if err != nil {
+		return err
+	}
+	return unix.Unlinkat(int(r.top.Fd()), name, unix.AT_REMOVEDIR)
+}
+
+// dropBelow removes an entry of a folder of top, or moves it up.
+func (r *treeRemover) dropBelow(dir *os.File, name string) error {
+	full, err := removeEntry(dir, name)
+	if err != nil || !full {
+		return err
+	}
+	r.moved++
+	return unix.Renameat(int(dir.Fd()), name, int(r.top.Fd()), fmt.Sprintf("%s-%d", r.prefix, r.moved))
+}
+
+// removeEntry removes what is not a folder, or an empty one; full says that
+// name is a folder that has entries.
+func removeEntry(dir *os.File, name string) (full bool, err error) {
+	at := int(dir.Fd())
+	err = unix.Unlinkat(at, name, 0)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
+		err = unix.Unlinkat(at, name, unix.AT_REMOVEDIR)
+	}
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return false, nil
+	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST):
+		return true, nil
+	}
+	return false, err
 }

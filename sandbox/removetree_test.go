@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -59,4 +60,45 @@ func makeDeep(t *testing.T, dir string, levels int) {
 		t.Fatal(err)
 	}
 	unix.Close(at)
+}
+
+// TestRemoveTreeFewDescriptors removes a deep tree where hardly any file may be
+// opened: a removal must not take the descriptors that other attempts need.
+func TestRemoveTreeFewDescriptors(t *testing.T) {
+	dir := t.TempDir()
+	makeDeep(t, filepath.Join(dir, "tree"), 300)
+	for i := range 1500 { // more than one reading of a folder gives
+		writeFile(t, filepath.Join(dir, "tree", "d", "d", strconv.Itoa(i)), "")
+	}
+	writeFile(t, filepath.Join(dir, "beside", "file"), "stays")
+	if err := os.Symlink("../../beside", filepath.Join(dir, "tree", "d", "link")); err != nil {
+		t.Fatal(err)
+	}
+	root := openRoot(t, dir)
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	few := unix.Rlimit{Cur: uint64(len(open)) + 6, Max: old.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	err = RemoveTree(root, "tree")
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != "beside" {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "beside", "file")); err != nil {
+		t.Errorf("removed through a link: %v", err)
+	}
 }

@@ -182,8 +182,9 @@ type Box interface {
 
 // Command is a program started beside PID 1.
 type Command struct {
-	Args []string
-	// Env is the whole environment, KEY=VALUE.
+	Args []string // a program that does not exist ends with code 126 or 127
+	// Env is the whole environment, KEY=VALUE; an engine may add HOME. Without
+	// a PATH, Args[0] has to be a path.
 	Env    []string
 	Dir    string
 	Stdin  io.Reader // nil: end of file at once

@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"tasks/refactor":  {"tasks", "tasks/callgraph", "tasks/mt", "tasks/program"},
 	"tasks/merge":     {"tasks", "tasks/mt", "tasks/program"},
 	"tasks/controls":  {"tasks", "tasks/mt", "tasks/program"},
+	"tasks/official":  {"tasks", "tasks/callgraph"},
 	"sandbox":         {},
 	"sandbox/docker":  {"sandbox"},
 	"sandbox/fake":    {"sandbox"},
@@ -31,7 +32,7 @@ var mayImport = map[string][]string{
 	"images":          {"sandbox", "sandbox/docker"}, // for finding the engine in one way
 	"runner":          nil,                           // all of ours but cmd
 	"runner/agent":    {"tasks", "sandbox", "results/trace"},
-	"runner/score":    {"tasks", "sandbox", "results"},
+	"runner/score":    {"tasks", "tasks/mt", "sandbox", "results"},
 	"results":         {"tasks"},
 	"results/trace":   {"results"},
 	"results/report":  {"results", "tasks"},

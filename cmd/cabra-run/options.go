@@ -39,13 +39,19 @@ type sweepOptions struct {
 	cpus    float64
 }
 
-// sweepKnobs are the flags that a resume has too.
+// sweepKnobs are the flags that say how an attempt is bounded and tried again;
+// a resume takes them from the lock.
 type sweepKnobs struct {
-	jobs       int
+	pace
 	attempts   int
 	retryClass []string
 	timeout    time.Duration
 	stall      time.Duration
+}
+
+// pace are the flags that a resume has too.
+type pace struct {
+	jobs       int
 	maxWait    time.Duration
 	breakAfter int
 }
@@ -83,12 +89,17 @@ func (g *generation) addFlags(f *pflag.FlagSet) {
 	f.Int64Var(&g.seed, "seed", refactor.DefaultSeed, "seed of the task generation")
 	f.BoolVar(&g.decorrelate, "decorrelate", false, "draw each cell from a seed of its own instead of the official scheme")
 	f.StringVar(&g.prompts, "prompts", "", "folder of problem statements that replace our own")
+	f.StringVar(&g.files, "tasks", "", "folder of official files to take the tasks from, as they are; --grid then selects among them")
 }
 
 func (o *sweepKnobs) addFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "attempts at the same time")
+	o.pace.addFlags(f)
 	f.IntVar(&o.attempts, "attempts", 3, "attempts of a trial whose agent failed by itself")
 	f.StringSliceVar(&o.retryClass, "retry-class", nil, "further outcomes that are tried again: timeout, stalled, limit")
+}
+
+func (o *pace) addFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "attempts at the same time")
 	f.DurationVar(&o.maxWait, "max-wait", 30*time.Minute, "the most that waiting for the provider may add to the time-out")
 	f.IntVar(&o.breakAfter, "break-after", 5, "attempts in a row that fail outside of the agent before the run pauses")
 }
@@ -112,6 +123,9 @@ type parsed struct {
 // parse checks every value before anything is made; its errors are usage errors.
 func (o *sweepOptions) parse() (parsed, error) {
 	var p parsed
+	if o.files != "" && o.grid == "" {
+		o.grid = wholeTree
+	}
 	for _, need := range []struct{ flag, value, list string }{
 		{"--agent", o.agent, "cabra-run agents"}, {"--model", o.model, "cabra-run --help"}, {"--grid", o.grid, "cabra-run tasks list --help"},
 	} {
@@ -123,7 +137,7 @@ func (o *sweepOptions) parse() (parsed, error) {
 	if p.agent, err = agent.Find(o.agent); err != nil {
 		return p, err
 	}
-	if p.grid, err = tasks.ParseGrid(o.grid); err != nil {
+	if p.grid, err = o.parseGrid(o.grid); err != nil {
 		return p, err
 	}
 	if p.model, p.provider, err = parseModel(o.model, o.providerOptions); err != nil {
@@ -162,14 +176,20 @@ func (o *sweepOptions) settings() (runner.Settings, error) {
 	return s, o.checkRanges()
 }
 
+// Bounds of what can be asked for; beyond them sums of times overflow.
+const (
+	maxRepetitions = 10000
+	longest        = 30 * 24 * time.Hour
+)
+
 func (o *sweepOptions) checkRanges() error {
 	switch {
-	case o.repetitions < 1:
-		return usagef("--repetitions %d: at least 1", o.repetitions)
-	case o.timeout < time.Second:
-		return usagef("--timeout %s: at least 1s", o.timeout)
-	case o.stall < 0:
-		return usagef("--stall %s: at least 0, which means never", o.stall)
+	case o.repetitions < 1 || o.repetitions > maxRepetitions:
+		return usagef("--repetitions %d: 1 to %d", o.repetitions, maxRepetitions)
+	case o.timeout < time.Second || o.timeout > longest:
+		return usagef("--timeout %s: 1s to %s", o.timeout, longest)
+	case o.stall < 0 || o.stall > longest:
+		return usagef("--stall %s: 0, which means never, to %s", o.stall, longest)
 	case o.pids < 128:
 		return usagef("--pids %d: at least 128, of which the agent gets 64 less", o.pids)
 	case !(o.cpus > 0 && o.cpus <= 1024):
@@ -178,21 +198,30 @@ func (o *sweepOptions) checkRanges() error {
 	return nil
 }
 
-func (o *sweepKnobs) settings() (runner.Settings, error) {
+func (o *pace) settings() (runner.Settings, error) {
 	s := runner.Settings{
-		Jobs: o.jobs, MaxWait: o.maxWait, Grace: 10 * time.Second, OutputBytes: 64 << 20,
-		Retry: results.DefaultRetry(), BreakAfter: o.breakAfter,
+		Jobs: o.jobs, MaxWait: o.maxWait, Grace: 10 * time.Second, OutputBytes: 64 << 20, BreakAfter: o.breakAfter,
 	}
 	switch {
 	case o.jobs < 1 || o.jobs > sandbox.GuestSlots:
 		return s, usagef("--jobs %d: 1 to %d", o.jobs, sandbox.GuestSlots)
-	case o.attempts < 1:
-		return s, usagef("--attempts %d: at least 1", o.attempts)
-	case o.maxWait < 0:
-		return s, usagef("--max-wait %s: at least 0", o.maxWait)
+	case o.maxWait < 0 || o.maxWait > longest:
+		return s, usagef("--max-wait %s: 0 to %s", o.maxWait, longest)
 	case o.breakAfter < 1:
 		return s, usagef("--break-after %d: at least 1", o.breakAfter)
 	}
+	return s, nil
+}
+
+func (o *sweepKnobs) settings() (runner.Settings, error) {
+	s, err := o.pace.settings()
+	if err != nil {
+		return s, err
+	}
+	if o.attempts < 1 {
+		return s, usagef("--attempts %d: at least 1", o.attempts)
+	}
+	s.Retry = results.DefaultRetry()
 	s.Retry.Attempts = o.attempts
 	for _, c := range o.retryClass {
 		class := results.Outcome(c)
@@ -224,8 +253,11 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
 func parseModel(name string, o providerOptions) (runner.Model, results.Provider, error) {
 	if behaviour, ok := scriptedBehaviour(name); ok {
 		up, err := gateway.NewScripted(behaviour)
+		if behaviour == "" { // a name that says less than it seems to
+			err = &gateway.BehaviourError{Why: "none given"}
+		}
 		if err != nil {
-			return runner.Model{}, results.Provider{}, &codedError{err: fmt.Errorf("--model %q: %w", name, err), code: exitUsage}
+			return runner.Model{}, results.Provider{}, usagef("--model %q: %w", name, err)
 		}
 		return runner.Model{Name: name, Agent: scriptedModel, Wire: scriptedModel, Upstream: up},
 			results.Provider{Description: "scripted policy, no model", Scripted: true}, nil

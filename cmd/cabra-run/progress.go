@@ -23,9 +23,8 @@ type progress struct {
 	log zerolog.Logger
 	bar *progressbar.ProgressBar // nil without a terminal
 
-	mu      sync.Mutex
-	words   map[string]int
-	retries int
+	mu    sync.Mutex
+	words map[string]int
 }
 
 func newProgress(a *app, name string, jobs int) *progress {
@@ -77,7 +76,6 @@ func (p *progress) attemptEnded(e runner.Event) {
 	if e.Outcome == results.Answered {
 		return // the trial's own line says it
 	}
-	p.retries++
 	if p.bar == nil {
 		p.log.Info().Str("task", string(e.Task)).Int("attempt", e.Attempt).Str("outcome", string(e.Outcome)).
 			Str("reason", e.Reason).Msg("attempt ended")

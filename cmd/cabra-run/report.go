@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -95,7 +96,7 @@ func writeChart(file string, r *report.Report) error {
 func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".cabra-run-*")
 	if err != nil {
-		return err
+		return hinted(fmt.Errorf("writing %q: %w", name, errors.Unwrap(err)), "name a file in a folder that exists and can be written")
 	}
 	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
 	if err == nil {
@@ -131,29 +132,46 @@ func newStatus(a *app) *cobra.Command {
 			return report.StatusText(a.stdout, s)
 		},
 	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON; a line for each run without RUN")
 	return cmd
 }
 
-// listRuns prints one line per run in the runs folder.
+// listRuns prints one line per run in the runs folder. What cannot be read is
+// said beside the list and does not hide the rest.
 func listRuns(ctx context.Context, a *app) error {
-	entries, err := os.ReadDir(a.runsDir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	names, err := a.runNames()
+	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		store, err := results.Open(filepath.Join(a.runsDir, e.Name()), results.ReadOnly)
-		if err != nil {
-			continue // no run, or one that only its own command can explain
+	if len(names) == 0 {
+		a.say(fmt.Sprintf("there are no runs in %q yet", a.runsDir))
+	}
+	enc := json.NewEncoder(a.stdout)
+	for _, name := range names {
+		s, err := a.statusOf(ctx, name)
+		switch {
+		case err != nil:
+			a.say("not readable: " + printableLine(err.Error()))
+		case a.json:
+			err = enc.Encode(s)
+		default:
+			t := s.Trials
+			_, err = fmt.Fprintf(a.stdout, "%-60s %s %s  %d of %d trials done\n", name, s.Agent, s.Model, t.Done, t.Planned)
 		}
-		s, err := report.BuildStatus(store.Results(ctx), store.Lock(), time.Now())
-		if err = errors.Join(err, store.Close()); err != nil {
+		if err != nil && s != nil {
 			return err
 		}
-		t := s.Trials
-		fmt.Fprintf(a.stdout, "%-60s %s %s  %d of %d trials done\n", e.Name(), s.Agent, s.Model, t.Done, t.Planned)
 	}
 	return nil
+}
+
+func (a *app) statusOf(ctx context.Context, run string) (_ *report.Status, err error) {
+	store, err := a.openRun(filepath.Join(a.runsDir, run), results.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return report.BuildStatus(store.Results(ctx), store.Lock(), time.Now())
 }
 
 func newExport(a *app) *cobra.Command {

@@ -18,7 +18,7 @@ import (
 )
 
 type resumeOptions struct {
-	sweepKnobs
+	pace
 	providerOptions
 	base       string
 	allowDrift bool
@@ -32,7 +32,7 @@ func newResume(a *app) *cobra.Command {
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE:  func(cmd *cobra.Command, args []string) error { return resume(cmd.Context(), a, o, args[0]) },
 	}
-	o.sweepKnobs.addFlags(cmd.Flags())
+	o.pace.addFlags(cmd.Flags())
 	o.providerOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image")
 	cmd.Flags().BoolVar(&o.allowDrift, "allow-drift", false, "continue although the environment differs, and record how")
@@ -40,7 +40,7 @@ func newResume(a *app) *cobra.Command {
 }
 
 func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
-	knobs, err := o.sweepKnobs.settings()
+	knobs, err := o.pace.settings()
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err != nil {
 		return nil, nil, err
 	}
-	grid, err := tasks.ParseGrid(lock.Tasks.Grid)
+	grid, err := lockedGrid(lock.Tasks)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the run's grid: %w", err)
+		return nil, nil, err
 	}
 	src, err := source(grid, generationOf(lock.Tasks))
 	if err != nil {
@@ -119,9 +119,10 @@ func recoverRun(ctx context.Context, a *app, store *results.Store) error {
 	return nil
 }
 
-// settingsOf takes what determines outcomes from the lock, the rest from the flags.
+// settingsOf takes what determines outcomes and what makes a trial done from the
+// lock, the rest from the flags.
 func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
-	s.Repetitions = l.Repetitions
+	s.Repetitions, s.Retry = l.Repetitions, l.Retry
 	s.Timeout = time.Duration(l.TimeoutSeconds * float64(time.Second))
 	s.Stall = time.Duration(l.StallSeconds * float64(time.Second))
 	s.Network = sandbox.Network(l.Network)
@@ -135,7 +136,7 @@ func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
 // lockNow is the lock that a new run with the same wishes would get today.
 func lockNow(ctx context.Context, was results.Lock, src tasks.Source, ag agent.Agent, p results.Provider, s runner.Settings, k *kit) (results.Lock, error) {
 	o := &sweepOptions{generation: generationOf(was.Tasks)}
-	grid, err := tasks.ParseGrid(was.Tasks.Grid)
+	grid, err := lockedGrid(was.Tasks)
 	if err != nil {
 		return results.Lock{}, err
 	}
@@ -158,7 +159,7 @@ func checkDrift(ctx context.Context, a *app, store *results.Store, diffs []resul
 	}
 	if !allowed {
 		return hinted(fmt.Errorf("the run was made under another environment:\n  %s", strings.Join(lines, "\n  ")),
-			"continue all the same, recording this: cabra-run resume "+store.Lock().Run+" --allow-drift\nor start a new run")
+			"continue all the same, recording this: "+a.command("resume", store.Dir())+" --allow-drift\nor start a new run")
 	}
 	a.say("recorded as drift: " + strings.Join(lines, "; "))
 	return store.RecordDrift(ctx, diffs)

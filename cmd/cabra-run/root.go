@@ -44,14 +44,16 @@ func newRoot(a *app) *cobra.Command {
 	p := cmd.PersistentFlags()
 	p.StringVar(&a.engineHost, "engine", "", "engine endpoint (default DOCKER_HOST, then the usual sockets)")
 	p.StringVar(&a.stateDir, "state-dir", defaultStateDir(), "folder for locks and workspaces of running boxes")
-	p.StringVar(&a.runsDir, "runs", "runs", "folder that run names are looked up in")
+	p.StringVar(&a.runsDir, "runs", defaultRunsDir, "folder that run names are looked up in")
 	o.addFlags(cmd.Flags())
 	cmd.AddCommand(
 		newResume(a), newStatus(a), newReport(a), newShow(a), newScore(a), newExport(a),
-		newTasks(a), newImages(a), newAgents(a), newDoctor(a), newClean(a),
+		newTasks(a), newImport(a), newImages(a), newAgents(a), newDoctor(a), newClean(a),
 	)
 	return cmd
 }
+
+const defaultRunsDir = "runs"
 
 // unknownCommand lists what exists when the first word is not a command.
 func unknownCommand(cmd *cobra.Command, args []string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -30,6 +31,7 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
+	a.sayOddities(src)
 	if o.dryRun {
 		return dryRun(ctx, a, o, p, src)
 	}
@@ -39,13 +41,13 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	}
 	dir := a.runPath(name)
 	if _, err := os.Stat(dir); err == nil {
-		return hinted(fmt.Errorf("there is a run %q already", name), "continue it: cabra-run resume "+name+"\nor choose another --run NAME")
+		return hinted(fmt.Errorf("there is a run or folder %q already", name), "continue it: "+a.command("resume", name)+"\nor choose another --run NAME")
 	}
 	lock, k, err := prepare(ctx, a, o, p, src)
 	if err != nil {
 		return err
 	}
-	lock.Run = name
+	lock.Run = filepath.Base(dir)
 	store, err := results.Create(dir, lock)
 	if err != nil {
 		return errors.Join(err, k.close(ctx))
@@ -90,10 +92,14 @@ func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (
 	if o.prompts != "" {
 		prompts = o.prompts
 	}
+	files, err := absolute(o.files)
+	if err != nil {
+		return results.Lock{}, err
+	}
 	return results.Lock{
 		Created: time.Now().UTC(), Program: programVersion(),
 		Tasks: results.TaskSet{Grid: p.grid.Name, Seed: o.seed, Scheme: o.scheme(), Count: src.Len(),
-			Digest: set, Statements: statements, Prompts: prompts},
+			Digest: set, Statements: statements, Prompts: prompts, Files: files},
 		Agent: results.Agent{Name: p.agent.Name(), Version: p.agent.Version()},
 		Model: p.model.Name, Provider: p.provider, Repetitions: s.Repetitions, Network: string(s.Network),
 		Limits: results.Limits{MemoryBytes: s.Limits.MemoryBytes, Pids: s.Limits.Pids, CPUs: s.Limits.CPUs,
@@ -141,7 +147,7 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 	sum, err := s.Run(ctx)
 	p.close()
 	if err == nil {
-		err = printReport(cleanup, a, store, reportOptions{partial: sum.Pending > 0})
+		err = printReport(cleanup, a, store, reportOptions{})
 	}
 	err = errors.Join(err, k.close(cleanup), store.Close())
 	if err != nil {
@@ -152,8 +158,8 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 
 // verdictOf turns a summary into the last lines and the exit code.
 func (a *app) verdictOf(name string, sum runner.Summary, sig os.Signal) error {
-	a.say(fmt.Sprintf("\nresults: %s   again: cabra-run report %s", a.runPath(name), name))
-	next := "continue: cabra-run resume " + name
+	a.say(fmt.Sprintf("\nresults: %s   again: %s", a.runPath(name), a.command("report", name)))
+	next := "continue: " + a.command("resume", name)
 	switch {
 	case sum.Paused != "":
 		a.say(fmt.Sprintf("paused with %d of %d trials to do: %s\n%s", sum.Pending, sum.Planned, sum.Paused, next))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,6 +28,9 @@ func newShow(a *app) *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, store.Close()) }()
+			if len(args) == 1 && (patch || repetition > 0) {
+				return usagef("--patch and --repetition need a TASK")
+			}
 			if len(args) == 1 {
 				return a.printJSON(store.Lock())
 			}
@@ -81,7 +83,7 @@ func showTrial(ctx context.Context, a *app, store *results.Store, task string, r
 func printTrial(w io.Writer, store *results.Store, t *results.TrialResult) {
 	fmt.Fprintf(w, "task        %s, repetition %d\nagent       %s %s, model %s\nresult      %s\n", t.TaskID, t.Repetition, t.Agent, t.Version, t.Model, t.Word)
 	if r := t.Reason(); r != "" {
-		fmt.Fprintf(w, "reason      %s\n", r)
+		fmt.Fprintf(w, "reason      %s\n", printableLine(r))
 	}
 	if v := t.Verdict; v != nil {
 		fmt.Fprintf(w, "verdict     %s (%s)\n", word(v.Solved), v.Version)
@@ -90,7 +92,7 @@ func printTrial(w io.Writer, store *results.Store, t *results.TrialResult) {
 			if !c.Pass {
 				mark = "FAIL"
 			}
-			fmt.Fprintf(w, "            %s %-10s %s\n", mark, c.Name, c.Detail)
+			fmt.Fprintf(w, "            %s %-10s %s\n", mark, c.Name, printableLine(c.Detail))
 		}
 	}
 	for _, at := range t.Attempts {
@@ -104,7 +106,7 @@ func printAttempt(w io.Writer, store *results.Store, at *results.AttemptResult) 
 		fmt.Fprint(w, "running, or cut off")
 	}
 	if at.Reason != "" {
-		fmt.Fprintf(w, ": %s", at.Reason)
+		fmt.Fprintf(w, ": %s", printableLine(at.Reason))
 	}
 	fmt.Fprintf(w, "\n            started %s, %.1f s at work, %d requests, %d answers, tokens %s in %s out, trace %s\n",
 		at.Started.Local().Format(time.DateTime), at.WallSeconds, at.Requests, at.Answers,
@@ -140,13 +142,19 @@ func printPatch(w io.Writer, store *results.Store, t *results.TrialResult) error
 	defer root.Close()
 	text, err := root.ReadFile(results.PatchFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("attempt %d left no solution; see %s", final.Number, filepath.Join(store.AttemptDir(final.Attempt)))
+		return fmt.Errorf("attempt %d left no solution; see %s", final.Number, store.AttemptDir(final.Attempt))
 	}
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(w, printableText(string(text)))
 	return err
+}
+
+// printableLine is printableText on one line: what an agent's code says in an
+// error must not look like a line of ours.
+func printableLine(s string) string {
+	return printableText(strings.Join(strings.Fields(s), " "))
 }
 
 // printableText keeps an agent's code from driving the terminal.

@@ -28,10 +28,10 @@ func (o *taskOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *taskOptions) source() (tasks.Source, error) {
-	if o.grid == "" {
+	if o.grid == "" && o.files == "" {
 		o.grid = "full"
 	}
-	grid, err := tasks.ParseGrid(o.grid)
+	grid, err := o.parseGrid(o.grid)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,7 @@ func listTasks(ctx context.Context, a *app, o *taskOptions) error {
 	if err != nil {
 		return err
 	}
+	a.sayOddities(src)
 	enc := json.NewEncoder(a.stdout)
 	for t, err := range src.Tasks(ctx) {
 		if err != nil {
@@ -137,6 +138,10 @@ func showTask(ctx context.Context, a *app, o *taskOptions, part string) error {
 	if id := tasks.ID(o.grid); !id.Valid() || !strings.Contains(o.grid, "/") {
 		return usagef("%q is not a task id such as traversal/add-parameter/math/n050/07; see: cabra-run tasks list", o.grid)
 	}
+	id := tasks.ID(o.grid)
+	if o.files != "" {
+		o.grid = wholeTree // files can have tasks that no grid has
+	}
 	src, err := o.source()
 	if err != nil {
 		return err
@@ -145,9 +150,11 @@ func showTask(ctx context.Context, a *app, o *taskOptions, part string) error {
 		if err != nil {
 			return err
 		}
-		return printTask(a, &t, part)
+		if t.ID == id {
+			return printTask(a, &t, part)
+		}
 	}
-	return usagef("no task %q; see: cabra-run tasks list", o.grid)
+	return usagef("no task %q; see: cabra-run tasks list", id)
 }
 
 func printTask(a *app, t *tasks.Task, part string) error {
@@ -176,16 +183,30 @@ func printTask(a *app, t *tasks.Task, part string) error {
 
 func newTasksWrite(a *app) *cobra.Command {
 	o := &taskOptions{}
+	var format string
+	var noTestCases bool
 	cmd := &cobra.Command{
 		Use:   "write DIR",
 		Short: "write tasks into a new folder",
 		Long: `Writes DIR/<task id>/ with statement.md, starter/, reference/ and task.json for each
 task, and DIR/prompts/ with the statements in the form that --prompts reads.
+With --format official it writes the tree that the official tools read: DIR/dag/,
+DIR/tasks/ and DIR/test_cases/. The test cases are large, about 10 MB per cell.
 DIR must not exist or be empty.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return writeTasks(cmd.Context(), a, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch format {
+			case "folders":
+				return writeTasks(cmd.Context(), a, o, args[0])
+			case "official":
+				return writeOfficial(cmd.Context(), a, o, args[0], noTestCases)
+			}
+			return usagef("--format %q; there is: folders, official", format)
+		},
 	}
 	o.addFlags(cmd)
+	cmd.Flags().StringVar(&format, "format", "folders", "folders, or official for the files that the official tools read")
+	cmd.Flags().BoolVar(&noTestCases, "no-test-cases", false, "leave the test cases out of official files")
 	return cmd
 }
 
@@ -194,13 +215,7 @@ func writeTasks(ctx context.Context, a *app, o *taskOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return hinted(fmt.Errorf("the folder %q is not empty", dir), "name a new folder")
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := newFolder(dir)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,9 +30,12 @@ import (
 )
 
 // interruptible returns a context that an interrupt or a termination ends, for
-// everything but the sweep itself, which has its own way of being stopped.
+// everything but the sweep itself, which has its own way of being stopped. A
+// second signal ends the program at once, whatever still hangs.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // say prints a line about what is going on; results go to stdout, this does not.
@@ -48,17 +53,47 @@ func (a *app) runPath(run string) string {
 func (a *app) openRun(run string, mode results.Mode) (*results.Store, error) {
 	store, err := results.Open(a.runPath(run), mode)
 	var none *results.NotRunError
-	if errors.As(err, &none) {
-		return nil, hinted(fmt.Errorf("no run %q: %w", run, err), a.knownRuns())
+	if errors.As(err, &none) && none.Hint() == (&results.NotRunError{}).Hint() { // no advice of its own
+		return nil, hinted(fmt.Errorf("no run %q: %s", run, none.Reason), a.knownRuns())
 	}
 	return store, err
 }
 
+// plainWord is what a shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./+@%=:,-]+$`)
+
+// command is the line to type for a command on a run: by its name where that is
+// enough, quoted where a shell needs it.
+func (a *app) command(verb, run string) string {
+	if a.runsDir != defaultRunsDir {
+		run = a.runPath(run)
+		if !strings.ContainsRune(run, filepath.Separator) {
+			run = "./" + run
+		}
+	}
+	if !plainWord.MatchString(run) {
+		run = "'" + strings.ReplaceAll(run, "'", `'\''`) + "'"
+	}
+	return "cabra-run " + verb + " " + run
+}
+
 // knownRuns lists the runs that exist, as a hint.
 func (a *app) knownRuns() string {
+	names, err := a.runNames()
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the folder %q cannot be read; a run can also be given as a path", a.runsDir)
+	case len(names) == 0:
+		return fmt.Sprintf("there are no runs in %q yet", a.runsDir)
+	}
+	return fmt.Sprintf("there is in %q: %s", a.runsDir, strings.Join(names, ", "))
+}
+
+// runNames lists what looks like a run in the runs folder, which may be missing.
+func (a *app) runNames() ([]string, error) {
 	entries, err := os.ReadDir(a.runsDir)
-	if err != nil {
-		return fmt.Sprintf("there is no folder %q; a run can also be given as a path", a.runsDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	var names []string
 	for _, e := range entries {
@@ -66,10 +101,7 @@ func (a *app) knownRuns() string {
 			names = append(names, e.Name())
 		}
 	}
-	if len(names) == 0 {
-		return fmt.Sprintf("there are no runs in %q yet", a.runsDir)
-	}
-	return fmt.Sprintf("there is in %q: %s", a.runsDir, strings.Join(names, ", "))
+	return names, nil
 }
 
 // engine connects to the container engine and reaps what dead owners left.
@@ -162,10 +194,14 @@ type generation struct {
 	seed        int64
 	decorrelate bool
 	prompts     string // folder of statements, "" for our own
+	files       string // folder of official files that tasks are read from, "" for generated ones
 }
 
 // scheme is the word for how seeds are used, as the lock has it.
 func (g generation) scheme() string {
+	if g.files != "" {
+		return "files"
+	}
 	if g.decorrelate {
 		return "decorrelated"
 	}
@@ -174,7 +210,7 @@ func (g generation) scheme() string {
 
 // generationOf is how a run's tasks were generated.
 func generationOf(t results.TaskSet) generation {
-	g := generation{seed: t.Seed, decorrelate: t.Scheme == "decorrelated", prompts: t.Prompts}
+	g := generation{seed: t.Seed, decorrelate: t.Scheme == "decorrelated", prompts: t.Prompts, files: t.Files}
 	if g.prompts == ownPrompts {
 		g.prompts = ""
 	}
@@ -186,6 +222,9 @@ const ownPrompts = "own"
 
 // source returns the tasks of a grid, family by family in the grid's order.
 func source(grid tasks.Grid, g generation) (tasks.Source, error) {
+	if g.files != "" {
+		return officialSource(grid, g)
+	}
 	o := refactor.Options{Seed: g.seed, Decorrelate: g.decorrelate}
 	programs := grid.Of(append(tasks.Axes(), tasks.Combined)...)
 	comments := grid.Of(tasks.CommentCopy)

@@ -33,10 +33,10 @@ func (s *Scorer) run(ctx context.Context, e *expectation, source string) (behavi
 		r.problem = problem
 	}
 	if r.problem == "" && !complete {
-		r.problem = fmt.Sprintf("only %d of %d inputs were answered", len(r.answers), Trials)
+		r.problem = fmt.Sprintf("only %d of %d inputs were answered", len(r.answers), len(e.job.Trials))
 	}
 	found := behaviour{problem: r.problem, calls: e.libraryCalls(r.answers), note: e.howCompared() + r.note}
-	if found.problem == "" && r.note == "" {
+	if found.problem == "" && r.note == "" && e.job.Plain != nil {
 		found.problem = e.state(r.plain)
 	}
 	return found, nil
@@ -58,7 +58,7 @@ type running struct {
 }
 
 func (r *running) over() bool {
-	if r.ended || len(r.answers) >= Trials || r.broken >= r.s.limits.Failures {
+	if r.ended || len(r.answers) >= len(r.e.job.Trials) || r.broken >= r.s.limits.Failures {
 		return true
 	}
 	if len(r.answers) == 0 {
@@ -74,7 +74,7 @@ func (r *running) next(ctx context.Context) error {
 	job.Source = r.source
 	job.Trials = job.Trials[len(r.answers):]
 	if len(r.answers) == 0 {
-		job.Trials, job.Plain = job.Trials[:firstTrials], nil
+		job.Trials, job.Plain = job.Trials[:min(firstTrials, len(job.Trials))], nil
 	}
 	reply, err := r.s.pools[roleCandidate].run(ctx, &job, r.s.limits.wire())
 	if errors.Is(err, errLost) {
@@ -134,8 +134,11 @@ func (r *running) take(job *runJob, header replyHeader, answer runAnswer) {
 
 // howCompared says what a passed check stands for.
 func (e *expectation) howCompared() string {
+	if e.job.Op == classesOp {
+		return fmt.Sprintf("%d classes agree on %d inputs, in type and value", len(e.job.Calls), len(e.job.Trials))
+	}
 	return fmt.Sprintf("%d functions agree on %d inputs, floats within %g of their size or %g",
-		len(e.job.Calls), Trials, relTolerance, absTolerance)
+		len(e.job.Calls), len(e.job.Trials), relTolerance, absTolerance)
 }
 
 // outputs compares the outputs of all functions on the inputs answered so far.
@@ -155,7 +158,7 @@ func (e *expectation) outputs(answers []trialAnswer) (problem string, complete b
 	}
 	switch {
 	case first < 0:
-		return "", len(answers) == Trials && e.answered(answers)
+		return "", len(answers) == len(e.job.Trials) && e.answered(answers)
 	case answers[firstTrial].Definition != "":
 		return "executing the file fails with " + shorten(answers[firstTrial].Definition[1:], 200), false
 	}
@@ -194,7 +197,13 @@ func (e *expectation) differenceText(a trialAnswer, t, place, differ int) string
 func (e *expectation) callText(t int, call testCall) string {
 	args := make([]string, len(call.Params))
 	for i, p := range call.Params {
-		args[i] = p.Name + "=" + outcomeText("="+e.job.Trials[t].Values[p.Key])
+		args[i] = outcomeText("=" + e.job.Trials[t].Values[p.Key])
+		if p.Name != "" {
+			args[i] = p.Name + "=" + args[i]
+		}
+	}
+	if e.job.Op == classesOp {
+		return call.Name + "().compute(" + strings.Join(args, ", ") + ")"
 	}
 	return call.Name + "(" + strings.Join(args, ", ") + ")"
 }

@@ -67,7 +67,7 @@ func parameterTypes(t *tasks.Task, s *statement) ([]string, error) {
 func (r *ruleset) callees() map[string][]string {
 	out := map[string][]string{}
 	for name, s := range r.kept {
-		for _, statement := range s.node().list("body") {
+		for _, statement := range r.running(s.node()) {
 			walk(statement, func(n node) {
 				if id := n.text("id"); n.class() == "Name" && r.kept[id] != nil {
 					out[name] = append(out[name], id)

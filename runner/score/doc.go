@@ -11,5 +11,19 @@
 // silent or lying box leads to, it is never a pass.
 //
 // [Scorer.Score] scores one candidate; [Validate] scores every task's own
-// reference and starter.
+// reference and starter. The strict verdict is the conjunction of five checks:
+//
+//   - compiles: there is a solution.py, and Python accepts it.
+//   - functions: the plain functions at the top level are those of the
+//     reference, each once; so removed ones are gone and none is added.
+//   - structure: imports, the __main__ block, main and every function that the
+//     reference leaves alone are as they were (annotations, docstrings,
+//     comments and layout are free, and an unused import may go). An edited
+//     function has the reference's parameters and defaults, hands the same ones
+//     on, uses the library where the reference does, and keeps no state.
+//   - behaviour: every function gives the reference's outputs on 50 inputs,
+//     with the same types, and main does so when it is called again.
+//   - calls: the same library calls with the same arguments happen on the way.
+//
+// How an edited function computes its result is its own affair.
 package score

@@ -31,8 +31,13 @@ const (
 
 // expectation is all that a task asks of a candidate.
 type expectation struct {
-	rules   *ruleset
-	job     runJob // without a source
+	task    *tasks.Task
+	rules   rules
+	known   officialAnswers
+	own     []*module // the task's programs: starter and reference
+	layout  bool      // comments count
+	library bool      // calls of library functions count
+	job     runJob    // without a source
 	answers []trialAnswer
 	plain   []string
 	again   int          // place of the function that the plain calls call
@@ -42,36 +47,70 @@ type expectation struct {
 
 // expect runs a task's reference and keeps its outputs.
 func (s *Scorer) expect(ctx context.Context, t *tasks.Task) (*expectation, error) {
-	if t.Check.Kind != tasks.CallGraphCheck {
-		return nil, defect(t, "check %q is not known", t.Check.Kind)
+	e := &expectation{task: t, layout: t.Check.Values > 0}
+	for _, files := range []tasks.Files{t.Starter, t.Reference} {
+		m, err := s.parseOwn(ctx, t, files[tasks.SolutionFile])
+		if err != nil {
+			return nil, err
+		}
+		e.own = append(e.own, m)
 	}
-	starter, err := s.parseOwn(ctx, t, t.Starter)
+	switch t.Check.Kind {
+	case tasks.CallGraphCheck, tasks.RenameKind:
+		return e, s.expectCalls(ctx, t, e)
+	case tasks.MergeKind:
+		return e, s.expectClasses(ctx, t, e)
+	}
+	return nil, defect(t, "check %q is not known", t.Check.Kind)
+}
+
+// expectCalls expects something of the functions of a program.
+func (s *Scorer) expectCalls(ctx context.Context, t *tasks.Task, e *expectation) error {
+	r := newRuleset(t, e.own[0], e.own[1])
+	if names := r.unlisted(t); len(names) > 0 {
+		return defect(t, "its check does not list %s as edited", shorten(strings.Join(names, ", "), 200))
+	}
+	calls, keys, err := testCalls(t, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	reference, err := s.parseOwn(ctx, t, t.Reference)
-	if err != nil {
-		return nil, err
+	if r.lines, err = s.readLines(ctx, t, e.own[1]); err != nil {
+		return err
 	}
-	e := &expectation{rules: newRuleset(t, starter, reference)}
-	if names := e.rules.unlisted(t); len(names) > 0 {
-		return nil, defect(t, "its check does not list %s as edited", shorten(strings.Join(names, ", "), 200))
+	e.rules, e.library = r, true
+	if t.Check.Kind == tasks.RenameKind {
+		e.rules, e.library = &renameRules{ruleset: r, renames: t.Check.Renames}, false
 	}
-	calls, keys, err := testCalls(t, e.rules)
-	if err != nil {
-		return nil, err
-	}
-	e.job = runJob{Op: "run", Code: string(t.Cell.Code), Calls: calls, Failures: s.limits.Failures}
-	in := inputs{digest: t.Digest(), code: t.Cell.Code, keys: keys}
+	indexed := t.Check.Values > 0
+	e.job = runJob{Op: "run", Code: string(t.Cell.Code), Indexed: indexed, Calls: calls, Failures: s.limits.Failures}
+	in := inputs{digest: t.Digest(), code: t.Cell.Code, keys: keys, indexed: indexed}
 	if err := s.drawTrials(ctx, t, e, in); err != nil {
+		return err
+	}
+	e.index()
+	e.planPlain(r)
+	return s.confirm(ctx, t, e)
+}
+
+// readLines reads which lines have to be inserted; nil where none are.
+func (s *Scorer) readLines(ctx context.Context, t *tasks.Task, reference *module) (*lineRules, error) {
+	if t.Check.Values == 0 {
+		return nil, nil
+	}
+	parsed, err := s.parseOwn(ctx, t, plainLines(t))
+	if err != nil {
 		return nil, err
 	}
-	return e, s.confirm(ctx, t, e)
+	l := newLineRules(t, reference, parsed)
+	if len(l.values) != t.Check.Values || len(l.statements) != len(l.texts) {
+		return nil, defect(t, "its reference does not have the values and lines of its check")
+	}
+	return l, nil
 }
 
 // parseOwn parses a text of the task itself, which must be right.
-func (s *Scorer) parseOwn(ctx context.Context, t *tasks.Task, files tasks.Files) (*module, error) {
-	m, err := s.parse(ctx, files[tasks.SolutionFile])
+func (s *Scorer) parseOwn(ctx context.Context, t *tasks.Task, source string) (*module, error) {
+	m, err := s.parse(ctx, source, t.Check.Values > 0)
 	if errors.Is(err, errLost) || err == nil && m.Problem != "" {
 		return nil, defect(t, "its own program does not compile")
 	}
@@ -159,8 +198,6 @@ func (s *Scorer) runReference(ctx context.Context, t *tasks.Task, job *runJob) (
 // confirm runs the reference once more: it has to agree with itself, also
 // where nothing is remembered between its calls.
 func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) error {
-	e.index()
-	e.planPlain()
 	job := e.job
 	job.Trials = job.Trials[:confirmTrials]
 	job.Failures = len(job.Calls)*Trials + 1
@@ -175,7 +212,7 @@ func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) err
 	if problem != "" {
 		return defect(t, "two executions of its reference disagree: %s", problem)
 	}
-	if e.plain = again.Plain; !e.stateless() {
+	if e.plain = again.Plain; e.job.Plain != nil && !e.stateless() {
 		return defect(t, "its reference keeps state between calls of %s", e.job.Plain.Call)
 	}
 	return nil
@@ -206,7 +243,7 @@ func (e *expectation) index() {
 		}
 		e.compare = append(e.compare, newComparison(outcomes))
 	}
-	for _, m := range []*module{e.rules.starter, e.rules.reference} {
+	for _, m := range e.own {
 		for _, s := range m.Statements {
 			e.bytes += 12 * len(s.Tree) // the text, and the tree made of it
 		}
@@ -216,8 +253,8 @@ func (e *expectation) index() {
 // planPlain asks for calls on the first input, the second, and the first
 // again: of main, or where that would take too many evaluations, of the
 // function that comes closest.
-func (e *expectation) planPlain() {
-	counted := evaluations(e.rules)
+func (e *expectation) planPlain(r *ruleset) {
+	counted := evaluations(r)
 	for place, call := range e.job.Calls {
 		n, most := counted[call.Name], counted[e.job.Calls[e.again].Name]
 		if n <= maxPlainCalls && (n >= most || most > maxPlainCalls) {

@@ -143,7 +143,7 @@ func TestSilentWorkersAreLost(t *testing.T) {
 		"the job's time is over":    {0.1 - jobGrace.Seconds(), time.Minute, errLost},
 		"the caller's time is over": {60, 100 * time.Millisecond, context.DeadlineExceeded},
 	} {
-		w, err := startWorker(context.Background(), e, spec)
+		w, err := startWorker(context.Background(), e, spec, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ func (r *ruleset) function(mine, reference node) []string {
 	if len(mine.list("decorator_list")) > 0 {
 		problems = append(problems, "has a decorator")
 	}
+	problems = append(problems, r.branch(mine, reference)...)
 	got, want := r.libraryUses(mine), r.libraryUses(reference)
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if !want[name] {
@@ -61,7 +62,7 @@ const anyParameters = "*"
 // program, one text for each way it does so.
 func (r *ruleset) passed(function node) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
-	walk(function["body"], func(n node) {
+	walk(r.running(function), func(n node) {
 		name := n.child("func").text("id")
 		if n.class() != "Call" || r.kept[name] == nil {
 			return
@@ -96,7 +97,7 @@ func (r *ruleset) bind(name string, call node) string {
 // libraryUses returns the library functions that a function's body names.
 func (r *ruleset) libraryUses(function node) map[string]bool {
 	used := map[string]bool{}
-	for _, statement := range function.list("body") {
+	for _, statement := range r.running(function) {
 		walk(statement, func(n node) {
 			for _, field := range []string{"id", "attr", "name"} {
 				if name := n.text(field); r.library[name] {
@@ -111,7 +112,7 @@ func (r *ruleset) libraryUses(function node) map[string]bool {
 // banned returns what no function may contain.
 func (r *ruleset) banned(function node) []string {
 	found := map[string]bool{}
-	for _, statement := range function.list("body") {
+	for _, statement := range r.running(function) {
 		walk(statement, func(n node) {
 			if what := r.bannedNode(n); what != "" {
 				found[what] = true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cabra-run/results"
+	"cabra-run/tasks"
 )
 
 // hostileLimits make endless loops cheap.
@@ -19,10 +20,31 @@ var hostileLimits = Limits{CPU: time.Second, Wall: 4 * time.Second, Total: 60 * 
 // "solved", or "failed CHECK: TEXT" where the check fails with such a text.
 type attack struct {
 	name, source, expect string
+	official             bool   // solved under the official verdict
+	task                 string // "" for the tiny one
 }
 
-// fileAttacks reads the candidates in a folder of testdata; the first line of
-// each says what to expect.
+// attackTasks are the tasks that candidates in testdata are for.
+func attackTasks() map[string]*tasks.Task {
+	return map[string]*tasks.Task{
+		"": tinyTask(), "merge": mergeTask(), "guarded": guardedTask(), "ruled": ruledTask(),
+	}
+}
+
+// head takes the line that begins with the given word from the front of a
+// candidate and returns what it says.
+func (a *attack) head(word, otherwise string) string {
+	line, rest, _ := strings.Cut(a.source, "\n")
+	said, ok := strings.CutPrefix(line, "# "+word+": ")
+	if !ok {
+		return otherwise
+	}
+	a.source = rest
+	return said
+}
+
+// fileAttacks reads the candidates in a folder of testdata; lines in front of
+// each say what to expect.
 func fileAttacks(t *testing.T, folder string) []attack {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.py"))
@@ -35,11 +57,10 @@ func fileAttacks(t *testing.T, folder string) []attack {
 		if err != nil {
 			t.Fatal(err)
 		}
-		head, rest, _ := strings.Cut(string(text), "\n")
-		out = append(out, attack{
-			name:   strings.TrimSuffix(filepath.Base(path), ".py"),
-			source: rest, expect: strings.TrimPrefix(head, "# expect: "),
-		})
+		a := attack{name: strings.TrimSuffix(filepath.Base(path), ".py"), source: string(text)}
+		a.expect, a.task = a.head("expect", ""), a.head("task", "")
+		a.official = a.head("official", "failed") == "solved"
+		out = append(out, a)
 	}
 	return out
 }
@@ -51,7 +72,7 @@ func textAttacks() []attack {
 		return strings.Replace(right, "    return mult * abs(val)", "    "+body, 1)
 	}
 	const anySyntax = "failed compiles: does not compile"
-	return []attack{
+	rows := []struct{ name, source, expect string }{
 		{"byte order mark", "\ufeff" + right, "solved"},
 		{"carriage returns", strings.ReplaceAll(right, "\n", "\r\n"), "solved"},
 		{"old mac line ends", strings.ReplaceAll(right, "\n", "\r"), "solved"},
@@ -77,6 +98,11 @@ func textAttacks() []attack {
 		{"return outside of a function", right + "\nreturn 1", anySyntax},
 		{"two equal parameters", right + "\ndef f(a, a): pass", anySyntax},
 	}
+	var out []attack
+	for _, row := range rows {
+		out = append(out, attack{name: row.name, source: row.source, expect: row.expect, official: row.expect == "solved"})
+	}
+	return out
 }
 
 func utf16(text string) []byte {
@@ -95,33 +121,42 @@ func nestedIfs(depth int) string {
 	return b.String() + "return 1"
 }
 
-// TestHostile gives each hostile candidate its verdict, and after each of them
-// the reference, on the same workers, is still solved.
+// TestHostile gives each hostile candidate its verdicts, twice on the same
+// workers, and after each of them the reference is still solved.
 func TestHostile(t *testing.T) {
 	s := scorerWith(t, Options{Workers: 2, Limits: hostileLimits})
 	attacks := append(fileAttacks(t, "hostile"), fileAttacks(t, "right")...)
-	for _, a := range append(attacks, textAttacks()...) {
-		t.Run(a.name, func(t *testing.T) {
-			t.Parallel() // they queue up for the workers, in any order
-			a.check(t, s)
+	attacks = append(attacks, textAttacks()...)
+	for _, round := range []string{"first", "second"} {
+		t.Run(round, func(t *testing.T) {
+			for _, a := range attacks {
+				t.Run(a.name, func(t *testing.T) {
+					t.Parallel() // they queue up for the workers, in any order
+					a.check(t, s)
+				})
+			}
 		})
 	}
 }
 
 func (a attack) check(t *testing.T, s *Scorer) {
 	t.Helper()
-	task := tinyTask()
-	v, err := s.Score(context.Background(), task, solution(a.source))
+	task := attackTasks()[a.task]
+	v, err := s.ScoreAll(context.Background(), task, solution(a.source))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !fulfils(v, a.expect) {
-		t.Errorf("want %s, got solved %v, checks %+v", a.expect, v.Solved, v.Checks)
+	if !fulfils(v[0], a.expect) {
+		t.Errorf("want %s, got solved %v, checks %+v", a.expect, v[0].Solved, v[0].Checks)
+	}
+	if v[1].Solved != a.official {
+		t.Errorf("official: want solved %v, got checks %+v", a.official, v[1].Checks)
 	}
 	// With another comment the reference is a new text, so that it is parsed again.
 	again := solution(task.Reference["solution.py"] + "\n# " + a.name)
-	if v, err := s.Score(context.Background(), task, again); err != nil || !v.Solved {
-		t.Errorf("the next candidate: %+v, %v", v, err)
+	next, err := s.ScoreAll(context.Background(), task, again)
+	if err != nil || !next[0].Solved || !next[1].Solved {
+		t.Errorf("the next candidate: %+v, %v", next, err)
 	}
 }
 

@@ -46,6 +46,9 @@ type inputs struct {
 	digest string
 	code   tasks.CodeType
 	keys   []string // of values, as made by valueKey
+	// indexed programs assert bounds of the values that they pass around: texts
+	// are digits there. Numbers beyond the bounds are drawn anew.
+	indexed bool
 }
 
 // valueKey names the value of a parameter by its type and position: functions
@@ -57,7 +60,7 @@ func (in inputs) draw(t, attempt int) trial {
 	out := trial{Stubs: in.stubs(t), Values: make(map[string]string, len(in.keys))}
 	for _, key := range in.keys {
 		s := newStream(in.digest, key, strconv.Itoa(t), strconv.Itoa(attempt))
-		out.Values[key] = s.value(key, t, attempt)
+		out.Values[key] = in.value(s, key, t, attempt)
 	}
 	return out
 }
@@ -77,7 +80,11 @@ func (in inputs) stubs(t int) [4]int {
 	return out
 }
 
-func (s stream) value(key string, t, attempt int) string {
+func (in inputs) value(s stream, key string, t, attempt int) string {
+	letters := alphanumeric
+	if in.indexed {
+		letters = alphanumeric[:10]
+	}
 	typ := strings.TrimRight(key, "0123456789")
 	first := strings.TrimPrefix(key, typ) == "0"
 	switch typ {
@@ -90,7 +97,7 @@ func (s stream) value(key string, t, attempt int) string {
 		if first {
 			return textTag(s.text(t))
 		}
-		return textTag(s.pick(alphanumeric, 1+s.below(3)))
+		return textTag(s.pick(letters, 1+s.below(3)))
 	case "array":
 		return arrayTag(s.array(attempt))
 	case "bool":

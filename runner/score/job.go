@@ -16,6 +16,7 @@ type runJob struct {
 	Op       string     `json:"op"` // "run"
 	Source   []byte     `json:"source"`
 	Code     string     `json:"code"`
+	Indexed  bool       `json:"indexed"` // library functions take the number of a value
 	Calls    []testCall `json:"calls"`
 	Trials   []trial    `json:"trials"`
 	Failures int        `json:"failures"` // stop after so many
@@ -65,6 +66,7 @@ type plainJob struct {
 type parseJob struct {
 	Op     string `json:"op"` // "parse"
 	Source []byte `json:"source"`
+	Layout bool   `json:"layout"` // comments and lines as well
 }
 
 // note is one call of a library function that a test call led to.

@@ -170,7 +170,11 @@ func boxSpec(o Options, r role) sandbox.Spec {
 
 func (r role) start(o Options) func(context.Context) (*worker, error) {
 	return func(ctx context.Context) (*worker, error) {
-		w, err := startWorker(ctx, o.Engine, boxSpec(o, r))
+		standins := standinsText
+		if r == roleParser {
+			standins = ""
+		}
+		w, err := startWorker(ctx, o.Engine, boxSpec(o, r), standins)
 		if err != nil {
 			return nil, fmt.Errorf("%s worker: %w", r, err)
 		}

@@ -5,11 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"cabra-run/results"
 	"cabra-run/tasks"
 )
 
-// ruleset is what the strict reading asks of a candidate's tree, made once
-// for each task from its starter and reference.
+// rules are what the strict reading asks of a candidate's tree.
+type rules interface {
+	judge(*module) []results.Check
+}
+
+// ruleset are the rules of a call-graph program, made once for each task from
+// its starter and reference.
 type ruleset struct {
 	starter   *module
 	reference *module
@@ -19,13 +25,17 @@ type ruleset struct {
 	names     map[string]bool       // all of both
 	library   map[string]bool       // names from mylibrary
 	freshTemp bool                  // added parameters may have any constant as default
+	live      map[string]bool       // which branch of a function runs, where functions are guarded
+	repaired  bool                  // kept functions may differ from the starter's without being listed
+	lines     *lineRules            // what is inserted in edited functions; may be nil
 }
 
 func newRuleset(t *tasks.Task, starter, reference *module) *ruleset {
 	r := &ruleset{
 		starter: starter, reference: reference, kept: reference.functions(),
 		names: map[string]bool{}, library: map[string]bool{},
-		freshTemp: t.Cell.Refactoring == tasks.CacheFunction,
+		freshTemp: t.Cell.Refactoring == tasks.CacheFunction, live: t.Check.Live,
+		repaired: t.Check.Branches && t.Cell.Refactoring == tasks.DeadCode,
 	}
 	for name := range r.kept {
 		r.names[name] = true
@@ -55,13 +65,24 @@ func (r *ruleset) unlisted(t *tasks.Task) []string {
 	var out []string
 	for name := range r.names {
 		before, after := starter[name], r.kept[name]
-		same := before != nil && after != nil && before.same(after)
-		if !same && !slices.Contains(t.Check.Edited, name) {
+		both := before != nil && after != nil
+		if !(both && (r.repaired || before.same(after))) && !slices.Contains(t.Check.Edited, name) {
 			out = append(out, name)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// judge implements rules.
+func (r *ruleset) judge(c *module) []results.Check {
+	checks := []results.Check{
+		check("functions", r.functions(c)...), check("structure", r.structure(c)...),
+	}
+	if r.lines != nil {
+		checks = append(checks, check("lines", r.inserted(c)...))
+	}
+	return checks
 }
 
 // functions returns what is wrong with the set of functions of c.
@@ -101,7 +122,7 @@ func (r *ruleset) structure(c *module) []string {
 			continue
 		}
 		if !slices.Contains(r.edited, s.Def) {
-			problems = append(problems, fmt.Sprintf("function %s was changed, but should not be", s.Def))
+			problems = append(problems, fmt.Sprintf("function %s %s", s.Def, r.whyUnedited(mine, s)))
 			continue
 		}
 		for _, problem := range r.function(mine.node(), s.node()) {
@@ -109,6 +130,21 @@ func (r *ruleset) structure(c *module) []string {
 		}
 	}
 	return problems
+}
+
+// whyUnedited tells what is wrong with a function that is neither edited nor
+// the reference's.
+func (r *ruleset) whyUnedited(mine, reference *statement) string {
+	if before := r.starter.functions()[mine.Def]; before != nil && !before.same(reference) {
+		if mine.same(before) {
+			return "still calls removed functions"
+		}
+		if problems := r.branch(mine.node(), reference.node()); len(problems) > 0 {
+			return problems[0]
+		}
+		return "was changed in the branch that runs, but should not be"
+	}
+	return "was changed, but should not be"
 }
 
 // moduleLevel checks everything that stands beside the functions: the

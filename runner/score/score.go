@@ -12,11 +12,13 @@ import (
 	"cabra-run/tasks"
 )
 
-// The name and version of the verdict that this package gives. The version
+// The names and versions of the verdicts that this package gives. A version
 // changes whenever the same code could get another verdict.
 const (
-	Strict        = "strict"
-	StrictVersion = "strict/1"
+	Strict          = "strict"
+	StrictVersion   = "strict/1"
+	Official        = "official"
+	OfficialVersion = "official/1"
 )
 
 // Verdict is the score of a candidate.
@@ -29,6 +31,10 @@ type Options struct {
 	Workers int    // boxes of each role at most; 0 means 2
 	Limits  Limits // zero fields mean DefaultLimits
 	Labels  sandbox.Labels
+	// OfficialTests and OfficialMergeTests are how often the official verdict
+	// runs each function, and both classes; 0 means 5 and 20, as published.
+	OfficialTests      int
+	OfficialMergeTests int
 }
 
 // Limits bound what one candidate may use.
@@ -81,9 +87,11 @@ func (l Limits) parseLimits() wireLimits {
 
 // Scorer scores candidates. It may be used from several goroutines.
 type Scorer struct {
-	limits Limits
-	pools  map[role]*pool
-	cache  *cache
+	limits  Limits
+	pools   map[role]*pool
+	cache   *cache
+	rounds  int // official tests of a function
+	vectors int // official tests of classes
 }
 
 // New returns a scorer. Boxes are made when they are needed.
@@ -96,6 +104,7 @@ func New(o Options) (*Scorer, error) {
 	}
 	o.Limits = o.Limits.orDefaults()
 	s := &Scorer{limits: o.Limits, pools: map[role]*pool{}, cache: newCache()}
+	s.rounds, s.vectors = or(o.OfficialTests, 5), or(o.OfficialMergeTests, 20)
 	for _, r := range []role{roleReference, roleCandidate, roleParser} {
 		s.pools[r] = newPool(o.Workers, r.start(o))
 	}
@@ -114,41 +123,84 @@ func (s *Scorer) Close(context.Context) error {
 // Score gives the strict verdict on a candidate. An error is a failure of ours
 // (the engine, a *TaskDefect), never the candidate's.
 func (s *Scorer) Score(ctx context.Context, t *tasks.Task, candidate tasks.Files) (Verdict, error) {
+	verdicts, err := s.score(ctx, t, candidate, s.strict)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return verdicts[0], nil
+}
+
+// ScoreAll gives both verdicts on a candidate: strict, official.
+func (s *Scorer) ScoreAll(ctx context.Context, t *tasks.Task, candidate tasks.Files) ([]Verdict, error) {
+	return s.score(ctx, t, candidate, s.strict, s.official)
+}
+
+// reader gives one verdict on a candidate's file.
+type reader func(context.Context, *expectation, *submission) (Verdict, error)
+
+func (s *Scorer) score(
+	ctx context.Context, t *tasks.Task, candidate tasks.Files, readers ...reader,
+) ([]Verdict, error) {
 	e, err := s.cache.get(ctx, t.Digest(), func(ctx context.Context) (*expectation, error) {
 		return s.expect(ctx, t)
 	})
 	if err != nil {
-		return Verdict{}, fmt.Errorf("scoring %s: %w", t.ID, err)
+		return nil, fmt.Errorf("scoring %s: %w", t.ID, err)
 	}
-	v, err := s.judge(ctx, e, candidate)
+	sub, err := s.read(ctx, e, candidate)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("scoring %s: %w", t.ID, err)
+		return nil, fmt.Errorf("scoring %s: %w", t.ID, err)
 	}
-	return v, nil
+	var verdicts []Verdict
+	for _, give := range readers {
+		v, err := give(ctx, e, sub)
+		if err != nil {
+			return nil, fmt.Errorf("scoring %s: %w", t.ID, err)
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts, nil
 }
 
-// judge applies all checks. Later ones run even where earlier ones failed, so
-// that a verdict tells all that is wrong; only code that does not compile ends it.
-func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.Files) (Verdict, error) {
+// submission is a candidate's file. problem says why it cannot be run.
+type submission struct {
+	source  string
+	module  *module
+	problem string
+}
+
+// read takes a candidate's file and parses it.
+func (s *Scorer) read(ctx context.Context, e *expectation, candidate tasks.Files) (*submission, error) {
 	source, ok := candidate[tasks.SolutionFile]
+	sub := &submission{source: source}
 	switch {
 	case !ok:
-		return verdict(check("compiles", tasks.SolutionFile+" is missing")), nil
+		sub.problem = tasks.SolutionFile + " is missing"
+		return sub, nil
 	case len(source) > s.limits.SourceBytes:
-		problem := fmt.Sprintf("%s is larger than %d bytes", tasks.SolutionFile, s.limits.SourceBytes)
-		return verdict(check("compiles", problem)), nil
+		sub.problem = fmt.Sprintf("%s is larger than %d bytes", tasks.SolutionFile, s.limits.SourceBytes)
+		return sub, nil
 	}
 	m, err := s.parseCandidate(ctx, e, source)
-	if errors.Is(err, errLost) {
-		return verdict(check("compiles", "killed the executor ("+lostText(err)+")")), nil
+	switch {
+	case errors.Is(err, errLost):
+		sub.problem = "killed the executor (" + lostText(err) + ")"
+	case err != nil:
+		return nil, err
+	case m.Problem != "":
+		sub.problem = "does not compile: " + shorten(m.Problem, 200)
 	}
-	if err != nil {
-		return Verdict{}, err
+	sub.module = m
+	return sub, nil
+}
+
+// strict applies all checks. Later ones run even where earlier ones failed, so
+// that a verdict tells all that is wrong; only code that does not compile ends it.
+func (s *Scorer) strict(ctx context.Context, e *expectation, sub *submission) (Verdict, error) {
+	if sub.problem != "" {
+		return verdict(check("compiles", sub.problem)), nil
 	}
-	if m.Problem != "" {
-		return verdict(check("compiles", "does not compile: "+shorten(m.Problem, 200))), nil
-	}
-	found, err := s.run(ctx, e, source)
+	found, err := s.run(ctx, e, sub.source)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -159,25 +211,27 @@ func (s *Scorer) judge(ctx context.Context, e *expectation, candidate tasks.File
 	if behaves.Pass {
 		behaves.Detail = found.note
 	}
-	return verdict(
-		check("compiles", ""), check("functions", e.rules.functions(m)...),
-		check("structure", e.rules.structure(m)...), behaves, check("calls", found.calls),
-	), nil
+	checks := append([]results.Check{check("compiles", "")}, e.rules.judge(sub.module)...)
+	checks = append(checks, behaves)
+	if e.library {
+		checks = append(checks, check("calls", found.calls))
+	}
+	return verdict(checks...), nil
 }
 
 // parseCandidate parses, unless the text is one that was parsed already.
 func (s *Scorer) parseCandidate(ctx context.Context, e *expectation, source string) (*module, error) {
-	for _, known := range []*module{e.rules.starter, e.rules.reference} {
+	for _, known := range e.own {
 		if source == known.Source {
 			return known, nil
 		}
 	}
-	return s.parse(ctx, source)
+	return s.parse(ctx, source, e.layout)
 }
 
 // parse has a source text parsed in a box that runs no candidate code.
-func (s *Scorer) parse(ctx context.Context, source string) (*module, error) {
-	job := parseJob{Op: "parse", Source: []byte(source)}
+func (s *Scorer) parse(ctx context.Context, source string, layout bool) (*module, error) {
+	job := parseJob{Op: "parse", Source: []byte(source), Layout: layout}
 	reply, err := s.pools[roleParser].run(ctx, job, s.limits.parseLimits())
 	if err != nil {
 		return nil, err

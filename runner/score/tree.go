@@ -15,6 +15,33 @@ type module struct {
 	Source     string
 	Problem    string
 	Statements []*statement
+	Comments   []comment // if the layout was asked for
+}
+
+// comment is a comment of a source text.
+type comment struct {
+	Line, Column int
+	Alone        bool // no code stands before it on its line
+	Text         string
+}
+
+// UnmarshalJSON reads [line, column, stands alone, text].
+func (c *comment) UnmarshalJSON(data []byte) error {
+	fields := []any{&c.Line, &c.Column, &c.Alone, &c.Text}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	if len(fields) != 4 {
+		return errTree
+	}
+	return nil
+}
+
+// spans say on which lines a function's parts stand.
+type spans struct {
+	Header int      `json:"header"` // last line of its head
+	End    int      `json:"end"`
+	Body   [][3]int `json:"body"` // first and last line and column of each statement
 }
 
 // statement is one statement of a module.
@@ -22,6 +49,8 @@ type statement struct {
 	Line int             `json:"line"`
 	Def  string          `json:"def"` // the name, for a plain function
 	Tree json.RawMessage `json:"tree"`
+	// Spans is set for plain functions, if the layout was asked for.
+	Spans spans `json:"spans"`
 
 	once    sync.Once
 	decoded node
@@ -44,7 +73,8 @@ func readModule(body []byte) (*module, error) {
 	for _, line := range lines[:last] {
 		var s struct {
 			statement
-			Error string `json:"error"`
+			Error    string    `json:"error"`
+			Comments []comment `json:"comments"`
 		}
 		if err := json.Unmarshal(line, &s); err != nil {
 			return nil, fmt.Errorf("%w: %v", errTree, err)
@@ -53,7 +83,11 @@ func readModule(body []byte) (*module, error) {
 			m.Problem = s.Error
 			continue
 		}
-		m.Statements = append(m.Statements, &statement{Line: s.Line, Def: s.Def, Tree: s.Tree})
+		if s.Tree == nil {
+			m.Comments = s.Comments
+			continue
+		}
+		m.Statements = append(m.Statements, &statement{Line: s.Line, Def: s.Def, Tree: s.Tree, Spans: s.Spans})
 	}
 	return m, nil
 }
@@ -79,6 +113,42 @@ func (s *statement) node() node {
 		}
 	})
 	return s.decoded
+}
+
+// raw returns the statement's tree as it is, with annotations and docstrings.
+func (s *statement) raw() node {
+	var decoded map[string]any
+	if json.Unmarshal(s.Tree, &decoded) != nil {
+		return nil
+	}
+	n, _ := nodesOf(decoded).(node)
+	return n
+}
+
+// nodesOf turns decoded JSON into nodes without changing anything.
+func nodesOf(raw any) any {
+	switch v := raw.(type) {
+	case map[string]any:
+		n := make(node, len(v))
+		for field, value := range v {
+			n[field] = nodesOf(value)
+		}
+		return n
+	case []any:
+		for i := range v {
+			v[i] = nodesOf(v[i])
+		}
+	}
+	return raw
+}
+
+// treeText writes a tree such that equal trees have equal texts.
+func treeText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // same reports whether two statements do not differ but in annotations,

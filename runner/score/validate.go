@@ -18,8 +18,11 @@ import (
 // ValidateReport says whether the tasks of a set can be scored.
 type ValidateReport struct {
 	Tasks      int
-	Violations []Violation // in the order of the tasks' ids
-	Elapsed    time.Duration
+	Violations []Violation // of the strict verdict, in the order of the tasks' ids
+	// Official holds those of the official verdict, whose rules may make it
+	// impossible to tell a starter or a reference for what it is.
+	Official []Violation
+	Elapsed  time.Duration
 }
 
 // Violation is a task whose reference is not solved, whose starter is, or that
@@ -51,14 +54,15 @@ func Validate(
 			break
 		}
 		group.Go(func() error {
-			found, err := validateTask(groupCtx, s, &t)
+			strict, official, err := validateTask(groupCtx, s, &t)
 			if err != nil {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			report.Tasks++
-			report.Violations = append(report.Violations, found...)
+			report.Violations = append(report.Violations, strict...)
+			report.Official = append(report.Official, official...)
 			if progress != nil {
 				progress(report.Tasks, src.Len())
 			}
@@ -66,32 +70,36 @@ func Validate(
 		})
 	}
 	err := cmp.Or(group.Wait(), broken, ctx.Err()) // the first is the cause of the others
-	slices.SortFunc(report.Violations, func(a, b Violation) int {
-		return strings.Compare(a.String(), b.String())
-	})
+	for _, found := range [][]Violation{report.Violations, report.Official} {
+		slices.SortFunc(found, func(a, b Violation) int { return strings.Compare(a.String(), b.String()) })
+	}
 	report.Elapsed = time.Since(began)
 	return report, err
 }
 
-func validateTask(ctx context.Context, s *Scorer, t *tasks.Task) ([]Violation, error) {
-	var found []Violation
-	v, err := s.Score(ctx, t, t.Reference)
+// validateTask returns the violations of both verdicts.
+func validateTask(ctx context.Context, s *Scorer, t *tasks.Task) (strict, official []Violation, err error) {
+	v, err := s.ScoreAll(ctx, t, t.Reference)
 	var broken *TaskDefect
 	if errors.As(err, &broken) {
-		return []Violation{{t.ID, "task", broken.Reason}}, nil
+		return []Violation{{t.ID, "task", broken.Reason}}, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if !v.Solved {
-		found = append(found, Violation{t.ID, "reference", v.Reason})
+	found := [2][]Violation{}
+	for i := range found {
+		if !v[i].Solved {
+			found[i] = append(found[i], Violation{t.ID, "reference", v[i].Reason})
+		}
 	}
-	v, err = s.Score(ctx, t, t.Starter)
-	if err != nil {
-		return nil, err
+	if v, err = s.ScoreAll(ctx, t, t.Starter); err != nil {
+		return nil, nil, err
 	}
-	if v.Solved {
-		found = append(found, Violation{t.ID, "starter", "is solved"})
+	for i := range found {
+		if v[i].Solved {
+			found[i] = append(found[i], Violation{t.ID, "starter", "is solved"})
+		}
 	}
-	return found, nil
+	return found[0], found[1], nil
 }

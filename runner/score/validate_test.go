@@ -10,40 +10,73 @@ import (
 	"testing"
 
 	"cabra-run/tasks"
+	"cabra-run/tasks/controls"
+	"cabra-run/tasks/merge"
 	"cabra-run/tasks/refactor"
 )
 
-// TestValidate scores tasks of every refactoring and code type, and with
-// CABRA_TEST_ALL=1 all tasks of both axes.
-func TestValidate(t *testing.T) {
-	text := "axis=traversal,search; size=5; instances=1"
-	if os.Getenv("CABRA_TEST_ALL") == "1" {
-		text = "traversal,search"
-	}
+// sourceOf returns the tasks of a grid, whatever their families.
+func sourceOf(t testing.TB, text string) tasks.Source {
+	t.Helper()
 	grid, err := tasks.ParseGrid(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := refactor.NewSource(grid, refactor.Options{Seed: refactor.DefaultSeed})
+	programs := append(tasks.Axes(), tasks.Combined, tasks.CommentCopy)
+	first, err := refactor.NewSource(grid.Of(programs...), refactor.Options{Seed: refactor.DefaultSeed})
 	if err != nil {
 		t.Fatal(err)
+	}
+	merging, err := merge.NewSource(grid.Of(tasks.Merge), merge.Options{Seed: refactor.DefaultSeed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	renaming, err := controls.NewSource(grid.Of(tasks.Rename), controls.Options{Seed: refactor.DefaultSeed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks.Join(first, merging, renaming)
+}
+
+// smallGrids have each refactoring and code type of each family once.
+var smallGrids = []string{
+	"axis=traversal; size=5; instances=1", "axis=runtime; size=5; instances=1",
+	"axis=instructions; size=25; instances=1", "axis=comment-copy; size=5; instances=1",
+	"axis=merge; size=5; instances=1", "axis=rename; size=5; instances=1",
+}
+
+// TestValidate proves under both verdicts that references score 1 and starters
+// 0, for some tasks, or for those of the grids in CABRA_TEST_GRIDS, between bars.
+func TestValidate(t *testing.T) {
+	grids := smallGrids
+	if text := os.Getenv("CABRA_TEST_GRIDS"); text != "" {
+		grids = strings.Split(text, "|")
 	}
 	workers := runtime.GOMAXPROCS(0)
-	report, err := Validate(context.Background(), src, newScorer(t, workers), workers, func(done, total int) {
-		if done%100 == 0 {
-			t.Logf("%d of %d", done, total)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
+	s := newScorer(t, workers)
+	for _, text := range grids {
+		t.Run(text, func(t *testing.T) {
+			src := sourceOf(t, text)
+			report, err := Validate(context.Background(), src, s, workers, func(done, total int) {
+				if done%100 == 0 {
+					t.Logf("%d of %d", done, total)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Tasks != src.Len() || report.Tasks == 0 {
+				t.Errorf("%d of %d tasks validated", report.Tasks, src.Len())
+			}
+			for _, v := range report.Violations {
+				t.Errorf("strict: %v", v)
+			}
+			for _, v := range report.Official {
+				t.Errorf("official: %v", v)
+			}
+			t.Logf("%d tasks in %v", report.Tasks, report.Elapsed)
+		})
 	}
-	if report.Tasks != src.Len() || report.Tasks == 0 {
-		t.Errorf("%d of %d tasks validated", report.Tasks, src.Len())
-	}
-	for _, v := range report.Violations {
-		t.Error(v)
-	}
-	t.Logf("%d tasks in %v", report.Tasks, report.Elapsed)
 }
 
 // listed is a source of given tasks that may end in an error.

@@ -29,18 +29,20 @@ type worker struct {
 	ready replyHeader
 	born  time.Time
 	jobs  int
+
+	standins string
 }
 
 // startWorker makes a box and waits until its executor is ready. Its errors
 // are the engine's or the image's, never a candidate's.
-func startWorker(ctx context.Context, engine sandbox.Engine, spec sandbox.Spec) (*worker, error) {
+func startWorker(ctx context.Context, engine sandbox.Engine, spec sandbox.Spec, standins string) (*worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	box, err := engine.Create(ctx, spec)
 	if err != nil {
 		return nil, fmt.Errorf("creating a scorer box: %w", err)
 	}
-	w := &worker{box: box, born: time.Now()}
+	w := &worker{box: box, born: time.Now(), standins: standins}
 	if err := w.setUp(ctx); err != nil {
 		err = fmt.Errorf("starting a scorer box: %w", err)
 		if text := box.Stderr(); len(text) > 0 {
@@ -56,7 +58,7 @@ func (w *worker) setUp(ctx context.Context) error {
 		return err
 	}
 	w.stdio = w.box.Stdio()
-	body, err := json.Marshal(setupBody{Program: programText, Standins: standinsText})
+	body, err := json.Marshal(setupBody{Program: programText, Standins: w.standins})
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,8 @@ func (w *worker) setUp(ctx context.Context) error {
 	return err
 }
 
-// setupHeader and setupBody are the first frame of a box.
+// setupHeader and setupBody are the first frame of a box. Without stand-ins it
+// can parse programs, but not run them.
 type setupHeader struct {
 	Body int `json:"body"`
 }

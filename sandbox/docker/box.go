@@ -276,7 +276,9 @@ func (b *Box) Wait(ctx context.Context) (sandbox.Exit, error) {
 }
 
 // Collect reads the workspace.
-func (b *Box) Collect(ctx context.Context, dst *os.Root, l sandbox.CollectLimits) (sandbox.Collection, error) {
+func (b *Box) Collect(
+	ctx context.Context, dst *os.Root, l sandbox.CollectLimits,
+) (sandbox.Collection, error) {
 	const op = "collecting workspace"
 	if err := b.check(op); err != nil {
 		return sandbox.Collection{}, err
@@ -323,27 +325,40 @@ func (b *Box) Remove(ctx context.Context) error {
 	return nil
 }
 
+// removeTries is how often a removal is asked for: one of a container that is
+// just ending can fail for that reason.
+const removeTries = 5
+
 // removeContainer removes a container by force and returns when it is gone.
 func (e *Engine) removeContainer(ctx context.Context, id string) error {
 	const op = "removing box"
-	err := e.finish(ctx, op, func(ctx context.Context) error {
-		return e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	})
-	switch {
-	case err == nil, sandbox.IsFault(err, sandbox.FaultGone):
-		return nil
-	case removalRuns(err):
-		// Somebody else is at it; wait for the end of that.
-		return e.finish(ctx, op, func(ctx context.Context) error {
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			result, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
-			_, err := waited(ctx, result, failed)
-			if sandbox.IsFault(fault(ctx, op, err), sandbox.FaultGone) {
-				return nil
-			}
-			return err
+	var err error
+	for range removeTries {
+		err = e.finish(ctx, op, func(ctx context.Context) error {
+			return e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		})
+		switch {
+		case err == nil, sandbox.IsFault(err, sandbox.FaultGone):
+			return nil
+		case removalRuns(err):
+			return e.awaitRemoval(ctx, op, id) // somebody else is at it
+		case !sandbox.IsFault(err, sandbox.FaultNotRunning):
+			return err
+		}
+	}
+	return err
+}
+
+func (e *Engine) awaitRemoval(ctx context.Context, op, id string) error {
+	err := e.finish(ctx, op, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		result, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
+		_, err := waited(ctx, result, failed)
+		return err
+	})
+	if sandbox.IsFault(err, sandbox.FaultGone) {
+		return nil
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func testPlan(change func(*sandbox.Spec)) *plan {
 
 func TestLockdown(t *testing.T) {
 	p := testPlan(nil)
-	h := p.hostConfig(20007)
+	h := p.hostConfig(20007, nil)
 	if h.NetworkMode != "none" || !h.ReadonlyRootfs || h.Privileged || h.LogConfig.Type != "none" {
 		t.Errorf("host config %+v", h)
 	}
@@ -67,7 +67,7 @@ func TestLockdown(t *testing.T) {
 
 func TestLockdownNoScratch(t *testing.T) {
 	h := testPlan(func(s *sandbox.Spec) { s.NoScratch, s.Home, s.Workspace, s.Guest = true, false, nil, false }).
-		hostConfig(sandbox.InitUID)
+		hostConfig(sandbox.InitUID, nil)
 	if len(h.Tmpfs) > 0 || h.IpcMode != container.IPCModeNone || len(h.Mounts) > 0 {
 		t.Errorf("writable places %v, ipc %s, mounts %v", h.Tmpfs, h.IpcMode, h.Mounts)
 	}

@@ -10,6 +10,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/mount"
 
 	"cabra-run/sandbox"
 )
@@ -26,6 +27,8 @@ const plainName = "cabra-run-"
 // imageFacts is what has to be known of an image to run it exactly.
 type imageFacts struct {
 	env []string // names of variables that it would add
+	// noHealthcheck switches an image's health check off; nil without one.
+	noHealthcheck *container.HealthConfig
 }
 
 // Create makes a box that does not run yet.
@@ -43,7 +46,7 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Box, er
 	}
 	creation := sandbox.RandomName()
 	p := &plan{
-		spec: spec, limits: spec.Limits.OrDefaults(), image: facts, seccomp: e.seccomp,
+		spec: spec, limits: spec.Limits.OrDefaults(), image: facts, seccomp: e.seccomp, podman: e.podman,
 		creation: creation, labels: boxLabels(spec.Labels, e.owner.Label, creation),
 	}
 	box, err := e.make(ctx, op, p)
@@ -64,11 +67,6 @@ func (e *Engine) make(ctx context.Context, op string, p *plan) (*Box, error) {
 	box := newBox(e, p)
 	if p.spec.Workspace != nil {
 		box.workspace = e.newWorkspace(p)
-		m, err := box.workspace.prepare(ctx)
-		if err != nil {
-			return box, err
-		}
-		p.mount = m
 	}
 	err := e.createContainer(ctx, op, p, box)
 	if err != nil && e.demote(box, err) {
@@ -109,18 +107,18 @@ func (e *Engine) demote(box *Box, err error) bool {
 func (e *Engine) createContainer(ctx context.Context, op string, p *plan, box *Box) error {
 	if !p.spec.Guest {
 		box.uid = sandbox.InitUID
-		id, err := e.createNamed(ctx, p, plainName+p.creation[:12], box.uid)
+		id, err := e.createNamed(ctx, p, box, plainName+p.creation[:12])
 		box.id = id
 		return fault(ctx, op, err)
 	}
 	first := rand.IntN(sandbox.GuestSlots)
 	for i := range sandbox.GuestSlots {
-		uid := sandbox.FirstGuest + (first+i)%sandbox.GuestSlots
-		id, err := e.createNamed(ctx, p, fmt.Sprintf("%s%d", guestName, uid), uid)
+		box.uid = sandbox.FirstGuest + (first+i)%sandbox.GuestSlots
+		id, err := e.createNamed(ctx, p, box, fmt.Sprintf("%s%d", guestName, box.uid))
 		if nameTaken(err) {
 			continue
 		}
-		box.id, box.uid = id, uid
+		box.id = id
 		return fault(ctx, op, err)
 	}
 	return &sandbox.Fault{Op: op, Kind: sandbox.FaultNoCapacity,
@@ -129,13 +127,20 @@ func (e *Engine) createContainer(ctx context.Context, op string, p *plan, box *B
 
 // createNamed is not cancelled with its caller: the engine would go on and
 // leave a container whose ID nobody has heard of.
-func (e *Engine) createNamed(ctx context.Context, p *plan, name string, uid int) (string, error) {
+func (e *Engine) createNamed(ctx context.Context, p *plan, box *Box, name string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+	var m *mount.Mount
+	if box.workspace != nil {
+		var err error
+		if m, err = box.workspace.prepare(ctx, box.uid); err != nil {
+			return "", err
+		}
+	}
 	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
-	resp, err := e.api.ContainerCreate(cctx, p.config(), p.hostConfig(uid), nil, nil, name)
+	resp, err := e.api.ContainerCreate(cctx, p.config(), p.hostConfig(box.uid, m), nil, nil, name)
 	return resp.ID, err
 }
 
@@ -182,6 +187,9 @@ func (e *Engine) imageFacts(ctx context.Context, id string) (imageFacts, error) 
 				Err: fmt.Errorf("image %s declares volumes", id)}
 		}
 		facts.env = envNames(img.Config.Env)
+		if img.Config.Healthcheck != nil {
+			facts.noHealthcheck = &container.HealthConfig{Test: []string{"NONE"}}
+		}
 		return nil
 	})
 	if err != nil {

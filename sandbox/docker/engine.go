@@ -36,6 +36,9 @@ const (
 	TransportArchive = "archive" // a volume of the engine, filled and read through its API
 )
 
+// podmanName is Info.Name of Podman.
+const podmanName = "podman"
+
 // Deadlines of single engine calls.
 const (
 	defaultCallTimeout = 30 * time.Second
@@ -59,11 +62,13 @@ type api interface {
 	Info(ctx context.Context) (system.Info, error)
 	ServerVersion(ctx context.Context) (types.Version, error)
 	Events(ctx context.Context, o events.ListOptions) (<-chan events.Message, <-chan error)
-	ImageInspect(ctx context.Context, id string, opts ...client.ImageInspectOption) (image.InspectResponse, error)
+	ImageInspect(ctx context.Context, id string, opts ...client.ImageInspectOption) (
+		image.InspectResponse, error)
 
 	ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig,
 		net *network.NetworkingConfig, platform *ocispec.Platform, name string) (container.CreateResponse, error)
-	ContainerAttach(ctx context.Context, id string, o container.AttachOptions) (types.HijackedResponse, error)
+	ContainerAttach(ctx context.Context, id string, o container.AttachOptions) (
+		types.HijackedResponse, error)
 	ContainerStart(ctx context.Context, id string, o container.StartOptions) error
 	ContainerWait(ctx context.Context, id string, cond container.WaitCondition) (
 		<-chan container.WaitResponse, <-chan error)
@@ -71,10 +76,13 @@ type api interface {
 	ContainerRemove(ctx context.Context, id string, o container.RemoveOptions) error
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	ContainerList(ctx context.Context, o container.ListOptions) ([]container.Summary, error)
-	ContainerUpdate(ctx context.Context, id string, o container.UpdateConfig) (container.UpdateResponse, error)
+	ContainerUpdate(ctx context.Context, id string, o container.UpdateConfig) (
+		container.UpdateResponse, error)
 	ContainerStatsOneShot(ctx context.Context, id string) (container.StatsResponseReader, error)
-	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
-	ContainerExecAttach(ctx context.Context, id string, o container.ExecAttachOptions) (types.HijackedResponse, error)
+	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (
+		container.ExecCreateResponse, error)
+	ContainerExecAttach(ctx context.Context, id string, o container.ExecAttachOptions) (
+		types.HijackedResponse, error)
 	ContainerExecInspect(ctx context.Context, id string) (container.ExecInspect, error)
 	CopyToContainer(ctx context.Context, id, path string, r io.Reader, o container.CopyToContainerOptions) error
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
@@ -90,8 +98,8 @@ type Engine struct {
 	endpoint string
 	opts     Options
 	owner    *sandbox.Owner
-	seccomp  string
-	info     sandbox.Info
+	seccomp  string // the profile as the engine wants to have it
+	podman   bool
 
 	mu        sync.Mutex
 	transport string
@@ -123,13 +131,14 @@ func newEngine(ctx context.Context, cli api, endpoint string, opts Options) (*En
 		api: cli, endpoint: endpoint, opts: opts,
 		images: map[string]imageFacts{}, boxes: map[*Box]struct{}{},
 	}
-	if e.seccomp, err = seccompProfile(); err != nil {
-		return nil, fault(ctx, op, err)
-	}
-	if e.info, err = e.ask(ctx); err != nil {
+	info, err := e.ask(ctx)
+	if err != nil {
 		return nil, err
 	}
-	e.transport = e.info.Transport
+	e.transport, e.podman = info.Transport, info.Name == podmanName
+	if e.seccomp, err = seccompOption(e.podman, opts.StateDir); err != nil {
+		return nil, fault(ctx, op, err)
+	}
 	if e.owner, err = sandbox.AcquireOwner(opts.StateDir); err != nil {
 		return nil, fault(ctx, op, err)
 	}
@@ -188,7 +197,7 @@ func (e *Engine) ask(ctx context.Context) (sandbox.Info, error) {
 	}
 	for _, c := range version.Components {
 		if strings.Contains(c.Name, "Podman") {
-			info.Name = "podman"
+			info.Name = podmanName
 		}
 	}
 	remapped := false

@@ -48,7 +48,7 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Process, e
 	err := b.e.call(ctx, op, func(ctx context.Context) error {
 		created, err := b.e.api.ContainerExecCreate(ctx, b.id, container.ExecOptions{
 			User: userOf(b.uid), Cmd: cmd.Args, WorkingDir: dir,
-			Env:          exactEnv(cmd.Env, append(envNames(b.env), b.image.env...)),
+			Env:          exactEnv(cmd.Env, append(envNames(b.env), b.image.env...), b.e.podman),
 			AttachStdin:  cmd.Stdin != nil,
 			AttachStdout: true, AttachStderr: true,
 		})

@@ -45,7 +45,7 @@ func (e *contextError) Unwrap() error { return e.cause }
 // faultKind sorts an error by what a caller can do about it. The engine's
 // messages are looked at only where its status codes do not tell.
 func faultKind(err error) sandbox.FaultKind {
-	text := err.Error()
+	text := strings.ToLower(err.Error())
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
 		strings.Contains(text, "no space left on device"), strings.Contains(text, "disk quota exceeded"):
@@ -54,16 +54,24 @@ func faultKind(err error) sandbox.FaultKind {
 		return sandbox.FaultTimeout
 	case isUnreachable(err):
 		return sandbox.FaultUnreachable
-	case cerrdefs.IsNotFound(err) && strings.Contains(strings.ToLower(text), "no such image"):
+	case cerrdefs.IsNotFound(err) && strings.Contains(text, "no such image"):
 		return sandbox.FaultNoImage
-	case cerrdefs.IsNotFound(err), strings.Contains(text, "is marked for removal"):
+	case cerrdefs.IsNotFound(err) && strings.Contains(text, "no such"),
+		strings.Contains(text, "is marked for removal"):
+		// Other things that are not found are calls that the engine does not have.
 		return sandbox.FaultGone
-	case strings.Contains(text, "is not running"), strings.Contains(text, "is not started"):
+	case notRunning(text):
 		return sandbox.FaultNotRunning
 	case cerrdefs.IsInvalidArgument(err):
 		return sandbox.FaultBadSpec
 	}
 	return sandbox.FaultEngine
+}
+
+// notRunning knows the words of Docker and of Podman.
+func notRunning(text string) bool {
+	return strings.Contains(text, "is not running") || strings.Contains(text, "is not started") ||
+		strings.Contains(text, "container state improper")
 }
 
 func isUnreachable(err error) bool {

@@ -82,6 +82,8 @@ func TestFaultKinds(t *testing.T) {
 		{404, "No such image: sha256:1", sandbox.FaultNoImage},
 		{404, "no such image: sha256:1: image not known", sandbox.FaultNoImage},
 		{404, "No such container: 1", sandbox.FaultGone},
+		{404, "Not Found", sandbox.FaultEngine}, // a call that Podman 4 lacks
+		{500, "cannot remove container 1 as it could not be stopped: container state improper", sandbox.FaultNotRunning},
 		{409, "Container 1 is not running", sandbox.FaultNotRunning},
 		{409, "removal of container 1 is already in progress", sandbox.FaultEngine},
 		{400, "invalid mount config", sandbox.FaultBadSpec},

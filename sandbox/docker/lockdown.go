@@ -38,9 +38,9 @@ type plan struct {
 	limits   sandbox.Limits
 	image    imageFacts
 	seccomp  string
+	podman   bool
 	creation string
 	labels   map[string]string
-	mount    *mount.Mount // of the workspace, nil without one
 }
 
 // config is the container's part that is about its program.
@@ -50,7 +50,7 @@ func (p *plan) config() *container.Config {
 		// The entry point alone: an image's own one and its arguments must
 		// not mix with ours.
 		Entrypoint: p.spec.Command,
-		Env:        exactEnv(withZone(p.spec.Env), p.image.env),
+		Env:        exactEnv(withZone(p.spec.Env), p.image.env, p.podman),
 		User:       userOf(sandbox.InitUID),
 		WorkingDir: "/",
 		Hostname:   "box",
@@ -59,12 +59,13 @@ func (p *plan) config() *container.Config {
 		// an end of file when our connection ends, however it ends.
 		OpenStdin: true, StdinOnce: true,
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
-		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+		Healthcheck: p.image.noHealthcheck,
 	}
 }
 
-// hostConfig is the container's part that locks it down.
-func (p *plan) hostConfig(uid int) *container.HostConfig {
+// hostConfig is the container's part that locks it down, with the mount of its
+// workspace (nil without one).
+func (p *plan) hostConfig(uid int, workspace *mount.Mount) *container.HostConfig {
 	noInit := false
 	h := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(sandbox.NetworkNone),
@@ -74,7 +75,7 @@ func (p *plan) hostConfig(uid int) *container.HostConfig {
 		CgroupnsMode:   container.CgroupnsModePrivate,
 		IpcMode:        container.IPCModePrivate,
 		ShmSize:        p.limits.ShmBytes,
-		Tmpfs:          map[string]string{"/tmp": tmpfs(p.limits.TmpBytes, "1777", uid)},
+		Tmpfs:          map[string]string{"/tmp": p.tmpfs(p.limits.TmpBytes, "1777", uid)},
 		LogConfig:      container.LogConfig{Type: "none"},
 		Init:           &noInit,
 		MaskedPaths:    maskedPaths(),
@@ -91,13 +92,13 @@ func (p *plan) hostConfig(uid int) *container.HostConfig {
 		h.DNS, h.DNSSearch, h.DNSOptions = nil, nil, nil
 	}
 	if p.spec.Home {
-		h.Tmpfs[sandbox.HomeDir] = tmpfs(p.limits.HomeBytes, "0700", uid)
+		h.Tmpfs[sandbox.HomeDir] = p.tmpfs(p.limits.HomeBytes, "0700", uid)
 	}
 	if p.spec.NoScratch {
 		h.Tmpfs, h.ShmSize, h.IpcMode = nil, 0, container.IPCModeNone
 	}
-	if p.mount != nil {
-		h.Mounts = []mount.Mount{*p.mount}
+	if workspace != nil {
+		h.Mounts = []mount.Mount{*workspace}
 	}
 	return h
 }
@@ -132,9 +133,16 @@ func ulimit(name string, n int64) *units.Ulimit {
 }
 
 // tmpfs is the mount option text; exec because agents compile and run there.
-func tmpfs(size int64, mode string, uid int) string {
-	return fmt.Sprintf("rw,exec,nosuid,nodev,size=%d,nr_inodes=%d,mode=%s,uid=%d,gid=%d",
-		size, tmpfsInodes, mode, uid, uid)
+// Podman can neither bound the number of files nor give the place to a uid;
+// there it is open to the two uids of the box, and nothing is copied into it
+// from the image.
+func (p *plan) tmpfs(size int64, mode string, uid int) string {
+	const common = "rw,exec,nosuid,nodev"
+	if p.podman {
+		return fmt.Sprintf("%s,size=%d,mode=1777,notmpcopyup", common, size)
+	}
+	return fmt.Sprintf("%s,size=%d,nr_inodes=%d,mode=%s,uid=%d,gid=%d",
+		common, size, tmpfsInodes, mode, uid, uid)
 }
 
 func userOf(uid int) string { return strconv.Itoa(uid) + ":" + strconv.Itoa(uid) }
@@ -149,10 +157,10 @@ func withZone(env []string) []string {
 	return append(slices.Clone(env), "TZ=UTC")
 }
 
-// exactEnv returns env followed by the bare names of those inherited variables
-// that env does not set. The engine takes a bare name as an order to leave the
-// variable out, so that env is the whole environment.
-func exactEnv(env, inherited []string) []string {
+// exactEnv returns env followed by orders to leave out those inherited variables
+// that env does not set, so that env is the whole environment. The order is a
+// bare name; Podman does not know it and gets an empty value instead.
+func exactEnv(env, inherited []string, podman bool) []string {
 	set := map[string]bool{}
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
@@ -160,10 +168,14 @@ func exactEnv(env, inherited []string) []string {
 	}
 	out := slices.Clone(env)
 	for _, name := range inherited {
-		if !set[name] {
-			set[name] = true
-			out = append(out, name)
+		if set[name] {
+			continue
 		}
+		set[name] = true
+		if podman {
+			name += "="
+		}
+		out = append(out, name)
 	}
 	return out
 }

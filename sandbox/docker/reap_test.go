@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"cabra-run/sandbox"
 	"cabra-run/sandbox/docker"
 	"cabra-run/sandbox/sandboxtest"
@@ -30,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // holdBox starts a box, prints its ID, and waits to be killed.

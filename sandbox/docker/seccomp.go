@@ -1,12 +1,18 @@
 package docker
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/docker/docker/profiles/seccomp"
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
+
+	"cabra-run/sandbox"
 )
 
 // bannedCalls are never allowed, whatever the default profile says: reading
@@ -38,6 +44,29 @@ func seccompProfile() (string, error) {
 	p.Syscalls = append(p.Syscalls, socketRules()...)
 	text, err := json.Marshal(p)
 	return string(text), err
+}
+
+// seccompOption is the value of the engine's seccomp option: the profile
+// itself, or for Podman, which only reads files, the path of one.
+func seccompOption(podman bool, stateDir string) (string, error) {
+	text, err := seccompProfile()
+	if err != nil || !podman {
+		return text, err
+	}
+	sum := sha256.Sum256([]byte(text))
+	path := filepath.Join(stateDir, "seccomp-"+hex.EncodeToString(sum[:8])+".json")
+	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+		return path, nil
+	}
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return "", err
+	}
+	// Renamed into place: another process may be reading it.
+	temp := path + "." + sandbox.RandomName()
+	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	return path, os.Rename(temp, path)
 }
 
 // socketRules allow families by equality, one rule each: the runtime joins

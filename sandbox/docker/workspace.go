@@ -25,7 +25,8 @@ import (
 // workspace is one way of getting files into a box and out of it.
 type workspace interface {
 	// prepare makes the place before the container and says how to mount it.
-	prepare(ctx context.Context) (*mount.Mount, error)
+	// It is called again with the next uid when the first one was taken.
+	prepare(ctx context.Context, uid int) (*mount.Mount, error)
 	// fill puts the files in, once container and uid are known.
 	fill(ctx context.Context, id string, uid int) error
 	// usage returns the bytes in use, -1 when unknown.
@@ -62,11 +63,19 @@ type bindWorkspace struct {
 	name   string
 	files  map[string][]byte
 	labels map[string]string
+	made   bool
 }
 
 func (w *bindWorkspace) dir() string { return filepath.Join(w.parent, w.name) }
 
-func (w *bindWorkspace) prepare(context.Context) (*mount.Mount, error) {
+func (w *bindWorkspace) prepare(context.Context, int) (*mount.Mount, error) {
+	m := &mount.Mount{
+		Type: mount.TypeBind, Source: w.dir(), Target: sandbox.WorkspaceDir,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
+	}
+	if w.made {
+		return m, nil
+	}
 	if err := os.MkdirAll(w.parent, 0o700); err != nil {
 		return nil, err
 	}
@@ -81,10 +90,8 @@ func (w *bindWorkspace) prepare(context.Context) (*mount.Mount, error) {
 	if err := os.Mkdir(w.dir(), 0o700); err != nil {
 		return nil, err
 	}
-	return &mount.Mount{
-		Type: mount.TypeBind, Source: w.dir(), Target: sandbox.WorkspaceDir,
-		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
-	}, nil
+	w.made = true
+	return m, nil
 }
 
 func (w *bindWorkspace) fill(_ context.Context, _ string, uid int) error {
@@ -178,17 +185,32 @@ type volumeWorkspace struct {
 	name   string
 	files  map[string][]byte
 	labels map[string]string
+	made   bool
 }
 
-func (w *volumeWorkspace) prepare(ctx context.Context) (*mount.Mount, error) {
-	err := w.e.call(ctx, "making volume", func(ctx context.Context) error {
-		_, err := w.e.api.VolumeCreate(ctx, volume.CreateOptions{Name: w.name, Labels: w.labels})
-		return err
-	})
-	return &mount.Mount{
+func (w *volumeWorkspace) prepare(ctx context.Context, uid int) (*mount.Mount, error) {
+	m := &mount.Mount{
 		Type: mount.TypeVolume, Source: w.name, Target: sandbox.WorkspaceDir,
 		VolumeOptions: &mount.VolumeOptions{NoCopy: true},
-	}, err
+	}
+	if w.made && !w.e.podman {
+		return m, nil
+	}
+	o := volume.CreateOptions{Name: w.name, Labels: w.labels}
+	if w.e.podman {
+		// Its archive call does not change the owner of the folder itself.
+		o.DriverOpts = map[string]string{"o": fmt.Sprintf("uid=%d,gid=%d", uid, uid)}
+		if w.made {
+			if err := w.remove(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	w.made = true
+	return m, w.e.call(ctx, "making volume", func(ctx context.Context) error {
+		_, err := w.e.api.VolumeCreate(ctx, o)
+		return err
+	})
 }
 
 func (w *volumeWorkspace) fill(ctx context.Context, id string, uid int) error {
@@ -202,7 +224,7 @@ func (w *volumeWorkspace) fill(ctx context.Context, id string, uid int) error {
 }
 
 // archive is the tar of the files with their owner. Its first entry is "/":
-// the engine skips one called "." and then leaves the folder itself to root.
+// Docker skips one called "." and then leaves the folder itself to root.
 func (w *volumeWorkspace) archive(uid int) (*bytes.Buffer, error) {
 	var buf bytes.Buffer
 	tw, now := tar.NewWriter(&buf), time.Now()

@@ -276,13 +276,16 @@ func (b *Box) Wait(ctx context.Context) (sandbox.Exit, error) {
 }
 
 // Collect reads the workspace folder.
-func (b *Box) Collect(ctx context.Context, dst *os.Root, l sandbox.CollectLimits) (sandbox.Collection, error) {
+func (b *Box) Collect(
+	ctx context.Context, dst *os.Root, l sandbox.CollectLimits,
+) (sandbox.Collection, error) {
 	exit, err := b.enter(ctx, OpCollect)
 	if err != nil {
 		return sandbox.Collection{}, err
 	}
 	if b.spec.Workspace == nil {
-		return sandbox.Collection{}, b.fault(OpCollect, sandbox.FaultBadSpec, errors.New("the box has no workspace"))
+		err := errors.New("the box has no workspace")
+		return sandbox.Collection{}, b.fault(OpCollect, sandbox.FaultBadSpec, err)
 	}
 	root, err := os.OpenRoot(b.Workspace())
 	if err != nil {

@@ -48,6 +48,9 @@ func newChatRequest(raw []byte, model string) (*chatRequest, error) {
 	c.add([]byte(`{"model":`), quoted)
 	var options []byte
 	for _, m := range members {
+		if err := checkMember(m); err != nil {
+			return nil, err
+		}
 		switch m.name {
 		case "model":
 			continue

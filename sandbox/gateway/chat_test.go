@@ -24,6 +24,8 @@ func TestChatRequest(t *testing.T) {
 		{"spaces", " {\n \"a\" : [1, {\"b\":\"}\\\"\"}] , \"c\":-1.5e3 }\n", `{"model":"m","a" : [1, {"b":"}\""}],"c":-1.5e3}`},
 		{"escaped name", `{"\u006dodel":"x"}`, `{"model":"m"}`},
 		{"empty", `{}`, `{"model":"m"}`},
+		{"tools", `{"tools":[{"type":"function"},{"type":"custom"}]}`, `{"model":"m","tools":[{"type":"function"},{"type":"custom"}]}`},
+		{"no tools", `{"tools":null}`, `{"model":"m","tools":null}`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,6 +59,17 @@ func TestChatRequestRefused(t *testing.T) {
 		"stream text":  `{"stream":"yes"}`,
 		"options text": `{"stream":true,"stream_options":"x"}`,
 		"many members": many + "}",
+		"other case":   `{"Model":"b"}`,
+		"zero byte":    `{"model\u0000":"b"}`,
+		"no name":      `{"":"b"}`,
+		"not a letter": `{"mod\u00e9l":"b"}`,
+		"fallback":     `{"models":["a","b"]}`,
+		"address":      `{"API_base":"http://192.0.2.1/"}`,
+		"web plug-in":  `{"plugins":[{"id":"web"}]}`,
+		"web search":   `{"tools":[{"type":"function","function":{}},{"type":"web_search"}]}`,
+		"hidden type":  `{"tools":[{"type":"function","\u0074ype":"web_search"}]}`,
+		"tools number": `{"tools":7}`,
+		"tool number":  `{"tools":[7]}`,
 	} {
 		if _, err := newChatRequest([]byte(in), "m"); !errors.Is(err, errBadBody) {
 			t.Errorf("%s: got %v, want a refusal", name, err)

@@ -13,9 +13,13 @@ is a full stop. Values cross as tagged text:
 
 import ast
 import base64
+import bisect
 import builtins
+import codecs
 import io
 import json
+import math
+import operator
 import os
 import struct
 import sys
@@ -23,10 +27,12 @@ import tokenize
 import types
 import warnings
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
+numpy = None
+if STANDINS:  # a parser has none, and starts and forks faster without numpy
+    try:
+        import numpy
+    except ImportError:
+        pass
 
 MAX_DEPTH = 64
 MAX_VALUE = 1 << 20
@@ -299,13 +305,13 @@ class Library:
     functions. It takes down their calls, each with the place of the test call
     that led to it."""
 
-    def __init__(self, code, standins):
-        self.code, self.make = code, standins["library"]
+    def __init__(self, code, indexed, standins):
+        self.code, self.indexed, self.make = code, indexed, standins["library"]
         self.current = {}
         self.place, self.taken = -1, []
 
     def choose(self, variants):
-        self.current = self.make(self.code, variants)
+        self.current = self.make(self.code, variants, self.indexed)
         self.place, self.taken = -1, []
 
     def members(self):
@@ -337,7 +343,7 @@ class Runner:
     def __init__(self, job, standins, answer, counter):
         self.job, self.standins = job, standins
         self.answer, self.counter = answer, counter
-        self.library = Library(job["code"], standins)
+        self.library = Library(job["code"], job["indexed"], standins)
         self.environments = {}
         self.failures = 0
         self.code = None
@@ -450,6 +456,110 @@ class Runner:
             self.plain(self.job["plain"])
 
 
+class Classes(Runner):
+    """A run job that calls the method compute of new objects."""
+
+    def remember(self, env):
+        for name, params in self.job["calls"]:
+            env.calls.append((computing(env.space.get(name)), params, True))
+
+
+def computing(made):
+    return made and (lambda *args: made().compute(*args))
+
+
+# What the published scorer lets programs use of Python's builtins.
+OFFICIAL_BUILTINS = (
+    "abs all any bin bool chr dict divmod enumerate filter float hex int isinstance issubclass "
+    "len list map max min oct ord pow print range repr reversed round set slice sorted str sum "
+    "tuple type zip True False None Exception ValueError TypeError IndexError KeyError "
+    "ZeroDivisionError"
+).split()
+
+
+class Official:
+    """A job that runs functions in the way of the published scorer: only those
+    that the task has too, printed anew, in an environment with few builtins."""
+
+    def __init__(self, job, standins, answer, counter):
+        self.job, self.standins = job, standins
+        self.answer, self.counter = answer, counter
+        self.at = 2
+        self.builtins = {name: getattr(builtins, name) for name in OFFICIAL_BUILTINS}
+
+    def tick(self):
+        self.at += 1
+        self.counter[0] = self.at
+
+    def text(self):
+        tree = ast.parse(base64.b64decode(self.job["source"]))
+        wanted = set(self.job["names"])
+        kept = [n for n in tree.body if type(n) is ast.FunctionDef and n.name in wanted]
+        text = ast.unparse(ast.Module(kept, []))
+        return text.replace("import numpy as np", "import numpy").replace("np.", "numpy.")
+
+    def surroundings(self, stubs):
+        """The names that a program finds."""
+        code, standins = self.job["code"], self.standins
+        space = {"math": math, "operator": operator, "numpy": numpy, "np": numpy}
+        if code == "string":
+            functions = {f.__name__: f for f in standins["STROPS"]}
+            space.update(functions, codecs=codecs, strops=types.SimpleNamespace(**functions))
+        space.update(standins["library"](code, stubs, self.job["indexed"]))
+        space["__builtins__"] = self.builtins
+        return space
+
+    def define(self, code, stubs):
+        space = self.surroundings(stubs)
+        exec(code, space)
+        if self.job["memoize"]:
+            for name in self.job["names"]:
+                function = space.get(name)
+                if type(function) is types.FunctionType:
+                    names = plain_names(function.__code__)
+                    space[name] = remembered(function, names, {})
+        return space
+
+    def call(self, function, params, texts):
+        """The outcome by name and, where that fails, the one by position."""
+        values = [decode(text) for text in texts]
+        try:
+            return [loose(function(**dict(zip(params, values))))]
+        except Exception as raised:
+            first = failure(raised)
+        except BaseException as raised:
+            return [failure(raised)]
+        try:
+            return [first, loose(function(*values))]
+        except BaseException as raised:
+            return [first, failure(raised)]
+
+    def run(self):
+        if numpy:
+            numpy.seterr(all="ignore")
+        try:
+            code = compile(self.text(), "solution.py", "exec", dont_inherit=True)
+            for number, trial in enumerate(self.job["trials"]):
+                self.tick()
+                space = self.define(code, trial["stubs"])
+                outcomes = []
+                for (name, params), texts in zip(self.job["calls"], trial["values"]):
+                    self.tick()
+                    outcomes.append(self.call(space[name], params, texts))
+                self.answer.line({"t": number, "v": outcomes})
+        except BaseException as raised:
+            self.answer.line({"error": failure(raised)[1:]})
+
+
+def loose(v):
+    """An outcome in which numpy's numbers are Python's."""
+    if numpy and isinstance(v, numpy.generic):
+        v = v.item()
+    elif type(v) is tuple or type(v) is list:
+        v = type(v)([x.item() if numpy and isinstance(x, numpy.generic) else x for x in v])
+    return outcome(v)
+
+
 # ---------------------------------------------------------------- parsing
 
 
@@ -521,6 +631,40 @@ def check_encoding(source):
     source.decode(encoding)
 
 
+def decoded(source):
+    """The text of a file, with the line ends that positions count."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return source.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Layout:
+    """What a syntax tree does not tell: comments, as [line, column, stands
+    alone, text], and the lines on which logical lines end."""
+
+    def __init__(self, text):
+        self.comments, self.ends = [], []
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                line, column = token.start
+                alone = not token.line[:column].strip()
+                self.comments.append([line, column, alone, token.string])
+            elif token.type == tokenize.NEWLINE:
+                self.ends.append(token.start[0])
+
+    def spans(self, function):
+        """Where a function's header ends, and its statements stand."""
+        header = self.ends[bisect.bisect_left(self.ends, function.lineno)]
+        return {
+            "header": header, "end": function.end_lineno,
+            "body": [[first_line(s), s.end_lineno, s.col_offset] for s in function.body],
+        }
+
+
+def first_line(statement):
+    decorators = getattr(statement, "decorator_list", None)
+    return decorators[0].lineno if decorators else statement.lineno
+
+
 def parse(job, answer, counter):
     """One line per statement of the module, or one that says why not."""
     warnings.simplefilter("ignore")
@@ -530,23 +674,32 @@ def parse(job, answer, counter):
         module_tree = compile(source, "solution.py", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         counter[0] += 1
         tree = Tree()
-        lines = [statement(tree, node) for node in module_tree.body]
+        layout = Layout(decoded(source)) if job["layout"] else None
+        lines = [statement(tree, node, layout) for node in module_tree.body]
+        if layout:
+            lines.append(json.dumps({"comments": layout.comments}))
     except TooLarge as found:
         answer.line({"error": found.args[0]})
         return
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as raised:
+    except (
+        SyntaxError, ValueError, RecursionError, MemoryError, OverflowError,
+        tokenize.TokenError, IndexError,
+    ) as raised:
         answer.line({"error": failure(raised)[1:]})
         return
     for line in lines:
         answer.text(line)
 
 
-def statement(tree, node):
+def statement(tree, node, layout):
     tree.parts = []
     tree.node(node)
     name = node.name if isinstance(node, ast.FunctionDef) else ""
-    return '{"line":%d,"def":%s,"tree":%s}' % (
-        node.lineno, json.dumps(name), "".join(tree.parts)
+    spans = ""
+    if name and layout:
+        spans = ',"spans":' + json.dumps(layout.spans(node))
+    return '{"line":%d,"def":%s%s,"tree":%s}' % (
+        node.lineno, json.dumps(name), spans, "".join(tree.parts)
     )
 
 
@@ -560,6 +713,7 @@ def load(text):
 
 
 LOADED = load(STANDINS)
+KINDS = {"run": Runner, "classes": Classes, "official": Official}
 
 
 def work(data, fd, counter):
@@ -570,5 +724,5 @@ def work(data, fd, counter):
     if job["op"] == "parse":
         parse(job, answer, counter)
     else:
-        Runner(job, LOADED, answer, counter).run()
+        KINDS[job["op"]](job, LOADED, answer, counter).run()
     answer.end()

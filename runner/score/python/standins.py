@@ -128,15 +128,35 @@ STRING_HELPERS = (
 )
 
 
-def library(code, variants):
+def numbered(text, name, key, default, helper, slow):
+    """The functions of mylibrary that take the number of a value."""
+    if text:
+        return {
+            "external": lambda num_keys: tuple([key + str(i) for i in range(num_keys)]),
+            "default": lambda idx=0: default + str(idx),
+            name: lambda x, idx=0: helper(x) + str(idx),
+            "slow": lambda idx=0: slow + str(idx),
+        }
+    return {
+        "external": lambda num_keys: tuple([key + str(i) for i in range(num_keys)]),
+        "default": lambda idx=0: default + 0.024 * idx,
+        name: lambda x, idx=0: helper(x) + 0.031 * idx,
+        "slow": lambda idx=0: slow + 0.017 * idx,
+    }
+
+
+def library(code, variants, indexed=False):
     """The functions of mylibrary for a code type. variants holds the places of
-    external, default, the helper and slow in their lists."""
+    external, default, the helper and slow in their lists; indexed ones take
+    the number of a value."""
     external, default, helper, slow = variants
     text = code == "string"
     constants = DIGITS if text else NUMBERS
     key = (HUNDREDS if text else NAMES)[external]
     name = "get_key" if text else "get_multiplier"
     helpers = {"string": STRING_HELPERS, "array": ARRAY_HELPERS}.get(code, MATH_HELPERS)
+    if indexed:
+        return numbered(text, name, HUNDREDS[external], constants[default], helpers[helper], constants[slow])
     return {
         "external": lambda x: (x, key),
         "default": lambda: constants[default],

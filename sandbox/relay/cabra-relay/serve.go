@@ -49,7 +49,11 @@ func serveCommand(args []string) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("setting up the stream: %w", err)
 	}
-	if err := greet(session, listener.Addr().(*net.TCPAddr).Port); err != nil {
+	err = greet(session, listener.Addr().(*net.TCPAddr).Port)
+	if errors.Is(err, yamux.ErrSessionShutdown) {
+		return exitDone, nil // the host has hung up already; a write may still report that
+	}
+	if err != nil {
 		return exitFailed, err
 	}
 	go accept(listener, session)
@@ -119,12 +123,10 @@ func greet(session *yamux.Session, port int) error {
 	if err == nil {
 		_, err = io.WriteString(s, wire.Hello(port))
 	}
-	if err == nil {
-		err = s.Close()
-	}
 	if err != nil {
 		return fmt.Errorf("greeting the host: %w", err)
 	}
+	_ = s.Close() // a host that has heard enough may have ended the stream already
 	return nil
 }
 
