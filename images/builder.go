@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/client"
 	"golang.org/x/sync/errgroup"
 
+	"cabra-run/sandbox"
 	"cabra-run/sandbox/docker"
 )
 
@@ -114,7 +115,7 @@ func stateDir(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := sandbox.PrivateDir(dir); err != nil {
 		return "", &Error{What: "making the folder for builds", Hint: "name a writable state folder", Err: err}
 	}
 	return dir, nil

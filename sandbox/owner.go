@@ -92,7 +92,7 @@ func AcquireOwner(stateDir string) (*Owner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding state folder: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := PrivateDir(dir); err != nil {
 		return nil, fmt.Errorf("making state folder: %w", err)
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%d-%s.lock", os.Getpid(), RandomName()))

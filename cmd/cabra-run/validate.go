@@ -41,6 +41,7 @@ func validateTasks(ctx context.Context, a *app, o *taskOptions, jobs int) (err e
 	if err != nil {
 		return err
 	}
+	a.sayOddities(src)
 	k, err := a.openKit(ctx, "", "", min(jobs, runtime.NumCPU()))
 	if err != nil {
 		return err

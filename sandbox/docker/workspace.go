@@ -76,7 +76,7 @@ func (w *bindWorkspace) prepare(context.Context, int) (*mount.Mount, error) {
 	if w.made {
 		return m, nil
 	}
-	if err := os.MkdirAll(w.parent, 0o700); err != nil {
+	if err := sandbox.PrivateDir(w.parent); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(w.labels)

@@ -240,3 +240,35 @@ func TestNoHalfKeyInMessage(t *testing.T) {
 		t.Errorf("%q", x.Error)
 	}
 }
+
+// A model that has answered exists: an agent must not be able to pause a sweep
+// by asking for something that the provider does not find.
+func TestNotFoundAfterAnAnswer(t *testing.T) {
+	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "gone") {
+			http.Error(w, `{"error":{"message":"no such thing"}}`, http.StatusNotFound)
+			return
+		}
+		sendStream(w, streamText)
+	})
+	for _, tt := range []struct {
+		bodies []string
+		kind   FailureKind
+		pauses bool
+	}{
+		{[]string{`{"messages":["gone"]}`}, FailureModel, true},
+		{[]string{`{"stream":true}`, `{"messages":["gone"]}`}, FailureRequest, false},
+	} {
+		b := openBox(t, quick(1), up, overTCP(t))
+		for _, body := range tt.bodies {
+			if _, _, err := b.ask(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.end()
+		f := b.Stats().LastError
+		if f == nil || f.Kind != tt.kind || f.PausesSweep() != tt.pauses || f.Status != http.StatusNotFound {
+			t.Errorf("%q: %+v", tt.bodies, f)
+		}
+	}
+}

@@ -79,6 +79,10 @@ func (s *Session) try(ctx context.Context, x *exchange) (*answer, *ProviderFailu
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		failure := statusFailure(resp, s.mask)
 		failure.Scripted = s.scripted
+		if failure.Kind == FailureModel && s.Stats().Answers > 0 {
+			// The model is there, so something else that this request names is not.
+			failure.Kind = FailureRequest
+		}
 		_ = resp.Body.Close()
 		s.noteHeaders(x, resp.Header)
 		return nil, failure

@@ -78,7 +78,9 @@ func (w *writer) cell(list []tasks.Task) error {
 		return fmt.Errorf("task %s has no official form", list[0].ID)
 	}
 	var err error
-	if k.Set == "" {
+	if k.Set == "" && w.options.Seed != mergeSeed {
+		return fmt.Errorf("merge tasks of seed %d have no official form, only those of seed %d", w.options.Seed, mergeSeed)
+	} else if k.Set == "" {
 		err = w.merges(k.Run, list)
 	} else {
 		err = w.programs(k, list)
