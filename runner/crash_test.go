@@ -74,7 +74,8 @@ func TestSweepKilledAndResumed(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		finished := map[string]int{} // attempts of each done trial
 		for {
-			done := startChild(t, self, dir, time.Duration(50+rng.IntN(400))*time.Millisecond)
+			// Longer with every kill, so that a slow machine gets there, too.
+			done := startChild(t, self, dir, time.Duration(50+rng.IntN(400)+50*kills)*time.Millisecond)
 			checkFinished(t, dir, finished)
 			if done {
 				break

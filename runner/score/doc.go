@@ -10,8 +10,13 @@
 // come from boxes that execute no candidate code, and whatever a killed,
 // silent or lying box leads to, it is never a pass.
 //
-// [Scorer.Score] scores one candidate; [Validate] scores every task's own
-// reference and starter. The strict verdict is the conjunction of five checks:
+// There are two verdicts. The strict one asks for all that the statement of a
+// task asks for. The official one follows the published scorer, holes included,
+// as far as that is safe: a candidate never shares a process with a reference,
+// and its objects have no say in what they are equal to.
+//
+// [Scorer.Score] gives the strict verdict on a candidate, [Scorer.ScoreAll]
+// both; [Validate] scores every task's own reference and starter under both. The strict verdict is the conjunction of five checks:
 //
 //   - compiles: there is a solution.py, and Python accepts it.
 //   - functions: the plain functions at the top level are those of the

@@ -37,21 +37,23 @@ func (s *Scorer) official(ctx context.Context, e *expectation, sub *submission) 
 		sub = &submission{problem: "skipped, the file is empty"}
 	}
 	if sub.problem != "" {
-		checks := []results.Check{errored(kindCompilation, "%s", sub.problem)}
-		for _, kind := range required {
-			checks = append(checks, errored(kind, "not run"))
-		}
-		return officialVerdict(required, checks), nil
+		return notRun(required, sub.problem), nil
 	}
 	checks := []results.Check{passed(kindCompilation)}
 	if e.task.Check.Kind == tasks.MergeKind {
 		behaves, err := s.officialClasses(ctx, e, sub)
+		if problem, ok := strings.CutPrefix(behaves.Detail, "error: does not compile: "); ok {
+			return notRun(required, "does not compile: "+problem), nil
+		}
 		checks = append(checks, behaves, differenceBlocks(len(e.task.Check.Merge.Differences), sub.module))
 		return officialVerdict(required, checks), err
 	}
 	behaves, err := s.officialBehaviour(ctx, e, sub)
 	if err != nil {
 		return Verdict{}, err
+	}
+	if problem, ok := strings.CutPrefix(behaves.Detail, "error: does not compile: "); ok {
+		return notRun(required, "does not compile: "+problem), nil
 	}
 	o := officialPrograms{task: e.task, starter: e.own[0], reference: e.own[1], candidate: sub.module}
 	checks = append(checks, o.existence(), behaves, o.editPath())
@@ -61,6 +63,15 @@ func (s *Scorer) official(ctx context.Context, e *expectation, sub *submission) 
 		checks = append(checks, o.constraints(), o.branches())
 	}
 	return officialVerdict(required, checks), nil
+}
+
+// notRun is the verdict on code that cannot be run.
+func notRun(required []string, problem string) Verdict {
+	checks := []results.Check{errored(kindCompilation, "%s", problem)}
+	for _, kind := range required {
+		checks = append(checks, errored(kind, "not run"))
+	}
+	return officialVerdict(required, checks)
 }
 
 // requiredKinds are those that decide about a task. For the comments that are

@@ -54,7 +54,7 @@ func (s *Scorer) officialClasses(ctx context.Context, e *expectation, sub *submi
 	case err != nil:
 		return errored(kindBehavioral, "%v", err), nil
 	case actual.Error != "":
-		return errored(kindBehavioral, "%s", shorten(actual.Error, 200)), nil
+		return errored(kindBehavioral, "does not compile: %s", shorten(actual.Error, 200)), nil
 	case !actual.Complete || len(actual.Trials) != len(job.Trials):
 		return errored(kindBehavioral, "%s", endText(reply.replyHeader, s.limits)), nil
 	}

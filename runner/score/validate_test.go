@@ -46,9 +46,13 @@ var smallGrids = []string{
 }
 
 // TestValidate proves under both verdicts that references score 1 and starters
-// 0, for some tasks, or for those of the grids in CABRA_TEST_GRIDS, between bars.
+// 0: of some tasks, with CABRA_TEST_ALL=1 of all, or of those of the grids in
+// CABRA_TEST_GRIDS, which stand between bars.
 func TestValidate(t *testing.T) {
 	grids := smallGrids
+	if os.Getenv("CABRA_TEST_ALL") == "1" {
+		grids = []string{"full", "merge", "controls"}
+	}
 	if text := os.Getenv("CABRA_TEST_GRIDS"); text != "" {
 		grids = strings.Split(text, "|")
 	}
@@ -137,7 +141,7 @@ func TestValidateListsViolations(t *testing.T) {
 	}
 }
 
-// BenchmarkScore scores references of programs that the cache knows.
+// BenchmarkScore gives both verdicts on references of programs that the cache knows.
 func BenchmarkScore(b *testing.B) {
 	for _, size := range []string{"5", "50", "200"} {
 		for _, code := range []string{"math", "string", "array"} {
@@ -163,7 +167,8 @@ func benchmarkScore(b *testing.B, text string) {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			if v, err := s.Score(context.Background(), &task, task.Reference); err != nil || !v.Solved {
+			v, err := s.ScoreAll(context.Background(), &task, task.Reference)
+			if err != nil || !v[0].Solved || !v[1].Solved {
 				b.Fatalf("%+v, %v", v, err)
 			}
 		}

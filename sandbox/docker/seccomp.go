@@ -22,6 +22,7 @@ func bannedCalls() []string {
 	return []string{
 		"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
 		"io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
+		"io_setup", // takes from an allowance of the whole host
 		"keyctl", "add_key", "request_key", "bpf", "perf_event_open", "socketcall",
 	}
 }

@@ -44,6 +44,7 @@ func (e *Engine) newWorkspace(p *plan) workspace {
 		return &bindWorkspace{
 			parent: filepath.Join(e.opts.StateDir, workDir), name: p.creation,
 			files: p.spec.Workspace, labels: p.labels,
+			mount: e.mounts, limit: p.spec.Limits.OrDefaults().WorkspaceBytes,
 		}
 	}
 	return &volumeWorkspace{e: e, name: "cabra-" + p.creation, files: p.spec.Workspace, labels: p.labels}
@@ -63,6 +64,8 @@ type bindWorkspace struct {
 	name   string
 	files  map[string][]byte
 	labels map[string]string
+	mount  bool // as a file system of its own, of limit bytes
+	limit  int64
 	made   bool
 }
 
@@ -91,6 +94,9 @@ func (w *bindWorkspace) prepare(context.Context, int) (*mount.Mount, error) {
 		return nil, err
 	}
 	w.made = true
+	if w.mount {
+		return m, mountWorkspace(w.dir(), w.limit)
+	}
 	return m, nil
 }
 
@@ -140,7 +146,12 @@ func (w *bindWorkspace) usage(context.Context, *Box) (int64, error) {
 		return -1, err
 	}
 	defer root.Close()
-	return sandbox.TreeBytes(root)
+	sum, err := sandbox.TreeBytes(root)
+	if err != nil || !w.mount {
+		return sum, err
+	}
+	taken, err := mountedBytes(w.dir())
+	return max(sum, taken), err
 }
 
 func (w *bindWorkspace) collect(
@@ -168,6 +179,9 @@ func removeWork(parent, name string) error {
 		return err
 	}
 	defer root.Close()
+	if err := unmountWorkspace(filepath.Join(parent, name)); err != nil {
+		return err
+	}
 	if err := sandbox.RemoveTree(root, name); err != nil {
 		return err
 	}

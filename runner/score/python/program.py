@@ -538,6 +538,12 @@ class Official:
         if numpy:
             numpy.seterr(all="ignore")
         try:
+            source = base64.b64decode(self.job["source"])
+            compile(source, "solution.py", "exec", dont_inherit=True)
+        except BaseException as raised:
+            self.answer.line({"error": "does not compile: " + failure(raised)[1:]})
+            return
+        try:
             code = compile(self.text(), "solution.py", "exec", dont_inherit=True)
             for number, trial in enumerate(self.job["trials"]):
                 self.tick()

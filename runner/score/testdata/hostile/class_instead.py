@@ -1,4 +1,5 @@
 # expect: failed functions: function h is missing
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,5 @@
 # expect: failed structure: function h was changed
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,5 @@
 # expect: failed functions: function g is defined more than once
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,5 @@
 # expect: failed structure: new import os
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,4 @@
-# expect: failed behaviour: CPU time
+# expect: failed behaviour: took more than
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,5 @@
 # expect: failed structure: at module level
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,6 +1,5 @@
 # expect: failed structure: defines check again
 # task: guarded
-# official: solved
 from mylibrary import slow
 import math
 import sys

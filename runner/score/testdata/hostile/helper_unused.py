@@ -1,4 +1,5 @@
 # expect: failed functions: function k was added
+# official: solved
 from mylibrary import default
 import math
 import operator

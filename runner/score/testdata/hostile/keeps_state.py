@@ -1,4 +1,5 @@
 # expect: failed structure: changes the attribute calls
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,5 @@
 # expect: failed structure: While at module level
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,4 @@
-# expect: failed behaviour: CPU time
+# expect: failed behaviour: took more than
 # task: merge
 from abc import ABC, abstractmethod
 

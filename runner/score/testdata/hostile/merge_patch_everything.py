@@ -1,6 +1,5 @@
 # expect: failed structure: new import json
 # task: merge
-# official: solved
 from abc import ABC, abstractmethod
 
 

@@ -1,4 +1,5 @@
 # expect: failed structure: has the parameters
+# official: solved
 from mylibrary import default
 import math
 import operator

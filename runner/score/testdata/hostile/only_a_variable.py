@@ -1,2 +1,3 @@
 # expect: failed functions: function f is missing
+# official: solved
 x = 1

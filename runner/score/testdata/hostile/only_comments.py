@@ -1,3 +1,4 @@
 # expect: failed functions: function f is missing
+# official: solved
 # nothing
 # at all

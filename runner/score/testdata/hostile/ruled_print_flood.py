@@ -1,5 +1,6 @@
 # expect: failed lines: has another print of a value
 # task: ruled
+# official: solved
 from mylibrary import default
 import math
 import sys

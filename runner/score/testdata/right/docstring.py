@@ -1,4 +1,5 @@
 # expect: solved
+# official: solved
 from mylibrary import default
 import math
 import operator

@@ -1,4 +1,5 @@
 # expect: solved
+# official: solved
 """A program."""
 from mylibrary import default
 import math
