@@ -49,6 +49,9 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Box, er
 		spec: spec, limits: spec.Limits.OrDefaults(), image: facts, seccomp: e.seccomp, podman: e.podman,
 		creation: creation, labels: boxLabels(spec.Labels, e.owner.Label, creation),
 	}
+	if e.cpus > 0 { // engines refuse more than they have
+		p.limits.CPUs = min(p.limits.CPUs, float64(e.cpus))
+	}
 	box, err := e.make(ctx, op, p)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()

@@ -100,6 +100,7 @@ type Engine struct {
 	owner    *sandbox.Owner
 	seccomp  string // the profile as the engine wants to have it
 	podman   bool
+	cpus     int  // of the engine's host, 0 when it does not tell
 	mounts   bool // workspaces of the bind transport are file systems of their own
 
 	mu        sync.Mutex
@@ -136,7 +137,7 @@ func newEngine(ctx context.Context, cli api, endpoint string, opts Options) (*En
 	if err != nil {
 		return nil, err
 	}
-	e.transport, e.podman = info.Transport, info.Name == podmanName
+	e.transport, e.podman, e.cpus = info.Transport, info.Name == podmanName, info.CPUs
 	e.mounts = e.transport == TransportBind && os.Geteuid() == 0 && sharesMounts(ctx, endpoint)
 	if e.seccomp, err = seccompOption(e.podman, opts.StateDir); err != nil {
 		return nil, fault(ctx, op, err)
