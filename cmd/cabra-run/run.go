@@ -90,7 +90,10 @@ func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (
 	s := p.settings
 	prompts := ownPrompts
 	if o.prompts != "" {
-		prompts = o.prompts
+		// A resume may be called from another folder.
+		if prompts, err = absolute(o.prompts); err != nil {
+			return results.Lock{}, err
+		}
 	}
 	files, err := absolute(o.files)
 	if err != nil {

@@ -114,8 +114,12 @@ func (a *app) engine(ctx context.Context) (*docker.Engine, error) {
 		return nil, err
 	}
 	gone, err := e.Reap(ctx)
-	if err != nil {
+	if ctx.Err() != nil {
 		return nil, errors.Join(err, e.Close())
+	}
+	if err != nil {
+		// What cannot be removed must not keep everything else from running.
+		a.say(fmt.Sprintf("what a dead cabra-run left could not be removed: %v", err))
 	}
 	if gone != (sandbox.Reaped{}) {
 		a.say(fmt.Sprintf("removed what a dead cabra-run left: %d boxes, %d volumes, %d workspaces", gone.Boxes, gone.Volumes, gone.Workspaces))
