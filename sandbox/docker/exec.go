@@ -133,6 +133,7 @@ func (p *process) await(ctx context.Context) (int, error) {
 	ticker := time.NewTicker(pollOpen)
 	defer ticker.Stop()
 	copied := p.copied
+	failures := 0
 	for {
 		select {
 		case <-copied:
@@ -143,9 +144,13 @@ func (p *process) await(ctx context.Context) (int, error) {
 			return -1, fault(ctx, op, ctx.Err())
 		}
 		state, err := p.inspect(ctx, op)
+		if failures++; err != nil && failures < maxInspects && bearable(err) {
+			continue // a hiccup must not void what was paid for
+		}
 		if err != nil {
 			return -1, err
 		}
+		failures = 0
 		if state.Running {
 			continue
 		}
@@ -157,6 +162,15 @@ func (p *process) await(ctx context.Context) (int, error) {
 		}
 		return state.ExitCode, nil
 	}
+}
+
+// maxInspects is how many inspections in a row may fail.
+const maxInspects = 5
+
+// bearable reports whether asking again can help.
+func bearable(err error) bool {
+	return sandbox.IsFault(err, sandbox.FaultUnreachable) || sandbox.IsFault(err, sandbox.FaultTimeout) ||
+		sandbox.IsFault(err, sandbox.FaultEngine)
 }
 
 func (p *process) inspect(ctx context.Context, op string) (container.ExecInspect, error) {
