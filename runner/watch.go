@@ -24,7 +24,12 @@ type reading struct {
 	Quiet   time.Duration // without model traffic, output or change, and not waiting for the provider
 	Output  int64
 	Usage   sandbox.Usage
+	Unread  int // readings in a row that could not tell the workspace's size
 }
+
+// maxUnread is how many such readings are borne. An agent can keep the size of
+// its workspace from being read; not for ever, or it would have no limit.
+const maxUnread = 30
 
 // strike is the limit that a reading breaks.
 type strike struct {
@@ -40,6 +45,8 @@ func (l watchLimits) check(r reading) (s strike, ok bool) {
 		return strike{endedLimit, LimitOutput, fmt.Sprintf("more than %d MiB of output", l.Output>>20)}, true
 	case l.Disk > 0 && r.Usage.WorkspaceBytes > l.Disk:
 		return strike{endedLimit, LimitDisk, fmt.Sprintf("more than %d MiB in the workspace", l.Disk>>20)}, true
+	case l.Disk > 0 && r.Unread >= maxUnread:
+		return strike{endedLimit, LimitDisk, "the size of the workspace could not be read for too long"}, true
 	}
 	allowed := l.Timeout + min(r.Waited, l.MaxWait)
 	if ran := r.Now.Sub(r.Started); l.Timeout > 0 && ran >= allowed {

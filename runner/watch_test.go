@@ -33,6 +33,8 @@ func TestWatchLimits(t *testing.T) {
 		{"output", at(time.Minute, func(r *reading) { r.Output = 64<<20 + 1 }), endedLimit, LimitOutput},
 		{"disk", at(time.Minute, func(r *reading) { r.Usage = sandbox.Usage{WorkspaceBytes: 256<<20 + 1} }), endedLimit, LimitDisk},
 		{"disk unknown", at(time.Minute, func(r *reading) { r.Usage = sandbox.Usage{WorkspaceBytes: -1} }), endedItself, ""},
+		{"disk unknown once too often", at(time.Minute, func(r *reading) { r.Unread = 30 }), endedLimit, LimitDisk},
+		{"disk unknown for a while", at(time.Minute, func(r *reading) { r.Unread = 29 }), endedItself, ""},
 		{"limit before time-out", at(time.Hour, func(r *reading) { r.Output = 65 << 20 }), endedLimit, LimitOutput},
 	}
 	for _, tt := range tests {

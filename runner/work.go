@@ -76,6 +76,7 @@ type watcher struct {
 	active    time.Time     // the last sign of work
 	waited    time.Duration // for the provider, by then
 	workspace int64
+	unread    int // readings in a row without the workspace's size
 	faults    int
 }
 
@@ -87,6 +88,9 @@ func (w *watcher) look(ctx context.Context, now time.Time) bool {
 	}
 	w.faults = 0
 	w.note(usage)
+	if w.unread++; usage.WorkspaceBytes >= 0 {
+		w.unread = 0
+	}
 	stats := w.gate.Stats()
 	if gaveUp(stats) {
 		// The gateway has tried long enough; the CLI would only start over.
@@ -99,7 +103,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) bool {
 	limits := watchLimits{Timeout: set.Timeout, MaxWait: set.MaxWait, Stall: set.Stall,
 		Output: set.OutputBytes, Disk: set.Limits.OrDefaults().WorkspaceBytes}
 	s, struck := limits.check(reading{Now: now, Started: w.started, Waited: stats.Waited,
-		Quiet: now.Sub(w.active) - (stats.Waited - w.waited), Output: printed, Usage: usage})
+		Quiet: now.Sub(w.active) - (stats.Waited - w.waited), Output: printed, Usage: usage, Unread: w.unread})
 	if struck {
 		w.strike(s)
 	}
