@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -8,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"cabra-run/results"
 	"cabra-run/runner"
@@ -20,8 +21,8 @@ const childVar = "CABRA_TEST_CHILD_RUN"
 // was: the test binary runs itself again to be killed.
 func childRun() string { return os.Getenv(childVar) }
 
-// child works off the run and prints every model call, so that the parent can
-// count what was paid for.
+// child works off the run and prints a line at every model call and event, so
+// that the parent can kill it at any of them.
 func child(dir string) {
 	t := &inChild{}
 	r := newRig(t, dir)
@@ -30,6 +31,7 @@ func child(dir string) {
 		fmt.Println("call")
 		return solve(call, prompt)
 	}
+	r.sweep.Observer = func(e runner.Event) { fmt.Println(e.Kind) }
 	if sum, err := r.sweep.Run(context.Background()); err != nil || sum.Pending > 0 {
 		t.Fatal(sum, err)
 	}
@@ -60,9 +62,9 @@ func (c *inChild) clean() {
 	}
 }
 
-// The process is killed at random moments and started again until the run is
-// done. Every trial then has exactly one verdict, no trial that was finished
-// was run again, and every answered call is in the books.
+// The process is killed after random numbers of its lines and started again
+// until the run is done. Every trial then has exactly one verdict, no trial that
+// was finished was run again, and every answered call is in the books.
 func TestSweepKilledAndResumed(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -70,12 +72,11 @@ func TestSweepKilledAndResumed(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	kills := 0
-	for round := 0; round < 2; round++ {
+	for range 10 {
 		dir := filepath.Join(t.TempDir(), "run")
 		finished := map[string]int{} // attempts of each done trial
 		for {
-			// Longer with every kill, so that a slow machine gets there, too.
-			done := startChild(t, self, dir, time.Duration(50+rng.IntN(400)+50*kills)*time.Millisecond)
+			done := startChild(t, self, dir, 1+rng.IntN(15))
 			checkFinished(t, dir, finished)
 			if done {
 				break
@@ -84,28 +85,39 @@ func TestSweepKilledAndResumed(t *testing.T) {
 		}
 		checkBooks(t, dir)
 	}
-	if kills == 0 {
-		t.Error("no process was killed: the test has shown nothing")
+	// An uninterrupted run prints more than forty lines, so each is cut off.
+	if kills < 10 {
+		t.Errorf("only %d kills: the test has shown too little", kills)
 	}
 	t.Logf("%d kills", kills)
 }
 
-// startChild runs the sweep and kills it after a while; it reports whether the
-// sweep came to its end before.
-func startChild(t *testing.T, self, dir string, life time.Duration) bool {
+// startChild runs the sweep and kills it after so many lines; it reports
+// whether the sweep came to its end before.
+func startChild(t *testing.T, self, dir string, lines int) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), life)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, self, "-test.run=^$")
+	cmd := exec.Command(self, "-test.run=^$")
 	cmd.Env = append(os.Environ(), childVar+"="+dir, "CABRA_TEST_TMP="+t.TempDir())
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return true
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if ctx.Err() == nil {
-		t.Fatalf("the child failed by itself: %v\n%s", err, out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	return false
+	killed := false
+	for line := bufio.NewScanner(stdout); line.Scan(); {
+		if lines--; lines == 0 {
+			killed = cmd.Process.Kill() == nil
+		}
+	}
+	err = cmd.Wait()
+	if err != nil && !killed {
+		t.Fatalf("the child failed by itself: %v\n%s", err, stderr.Bytes())
+	}
+	return err == nil
 }
 
 // checkFinished looks at the run between two processes: what was done stays

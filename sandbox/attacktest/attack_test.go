@@ -297,26 +297,18 @@ func TestTakenOverRelay(t *testing.T) {
 		t.Run(test.attack, func(t *testing.T) {
 			check := f.neighbour(t)
 			heap := watchHeap(t)
-			conn := f.takeover(t, test.attack)
-			server := &http.Server{Handler: http.HandlerFunc(echo)}
-			server.Serve(conn)
-			select {
-			case <-conn.Done():
-			case <-time.After(patience):
-				t.Fatal("the attack goes on")
-			}
-			if err := conn.Err(); !errors.Is(err, relay.ErrProtocol) || !strings.Contains(err.Error(), test.want) {
+			if err := f.takeover(t, test.attack); !errors.Is(err, relay.ErrProtocol) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the stream ended with %v, want ErrProtocol and %q", err, test.want)
 			}
-			server.Close()
 			checkHeap(t, heap)
 			check()
 		})
 	}
 }
 
-// takeover runs a box whose PID 1 is the attack.
-func (f firing) takeover(t *testing.T, attack string) *relay.Conn {
+// takeover runs a box whose PID 1 is the attack, and returns why the stream to
+// it ended: while it was accepted, when the attack was quick, or later.
+func (f firing) takeover(t *testing.T, attack string) error {
 	t.Helper()
 	ctx := bounded(t)
 	b, err := f.engine.Create(ctx, sandbox.Spec{
@@ -332,10 +324,18 @@ func (f firing) takeover(t *testing.T, attack string) *relay.Conn {
 	}
 	conn, err := relay.Accept(ctx, b.Stdio(), relay.Bounds{})
 	if err != nil {
-		t.Fatalf("%v; PID 1 says %q", err, b.Stderr())
+		return err
 	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	defer conn.Close()
+	server := &http.Server{Handler: http.HandlerFunc(echo)}
+	defer server.Close()
+	server.Serve(conn)
+	select {
+	case <-conn.Done():
+	case <-time.After(patience):
+		t.Fatal("the attack goes on")
+	}
+	return conn.Err()
 }
 
 // The program's path in images is the one that the engines' contract names.
