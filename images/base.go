@@ -43,42 +43,49 @@ type baseImage struct {
 
 // origins returns what an image may come from, in order of preference. A base
 // that the engine does not have is pulled, or left out.
-func (b *Builder) origins(ctx context.Context, name string, mayPull bool) ([]origin, error) {
-	sys := b.recipes.Systems[b.recipes.Images[name].System]
+func (b *Builder) origins(ctx context.Context, t target, mayPull bool) ([]origin, error) {
+	sys := b.recipes.Systems[t.System]
 	switch base := b.opts.Base; {
+	case t.own != nil && t.own.Existing != "":
+		return b.named(ctx, t.own.Existing, mayPull)
 	case base == BasePull, base == BaseBootstrap:
 		return []origin{{kind: base}}, nil
 	case base == BaseAuto, !sys.Guests:
 		return []origin{{kind: BasePull}, {kind: BaseBootstrap}}, nil
 	default:
-		id, _, err := b.local(ctx, base)
-		if err != nil {
+		return b.named(ctx, base, mayPull)
+	}
+}
+
+// named returns an image that somebody named, or nothing.
+func (b *Builder) named(ctx context.Context, ref string, mayPull bool) ([]origin, error) {
+	id, _, err := b.local(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" && !mayPull {
+		return nil, nil
+	}
+	if id == "" {
+		b.logf("pulling %s", ref)
+		if id, err = b.pull(ctx, ref); err != nil {
 			return nil, err
 		}
-		if id == "" && !mayPull {
-			return nil, nil
-		}
-		if id == "" {
-			b.logf("pulling %s", base)
-			if id, err = b.pull(ctx, base); err != nil {
-				return nil, err
-			}
-		}
-		return []origin{{kind: fromImage, image: base, id: id}}, nil
 	}
+	return []origin{{kind: fromImage, image: ref, id: id}}, nil
 }
 
 // origin decides where a new image comes from: the kind whose system is built
 // already, else the registry where one answers, else a bootstrap.
-func (b *Builder) origin(ctx context.Context, name string) (origin, error) {
-	list, err := b.origins(ctx, name, true)
+func (b *Builder) origin(ctx context.Context, t target) (origin, error) {
+	list, err := b.origins(ctx, t, true)
 	if err != nil {
 		return origin{}, err
 	}
 	if len(list) == 1 {
 		return list[0], nil
 	}
-	sys := b.recipes.Systems[b.recipes.Images[name].System]
+	sys := b.recipes.Systems[t.System]
 	for _, from := range list {
 		l, err := b.systemLayer(sys, from)
 		if err != nil {

@@ -79,7 +79,7 @@ func TestOriginWhenPullFails(t *testing.T) {
 			engine, dir := &pullEngine{answer: answer}, t.TempDir()
 			b := builderOn(t, engine, dir, BaseAuto)
 			for range 2 {
-				from, err := b.origin(context.Background(), "base")
+				from, err := b.origin(context.Background(), imageTarget(t, "base"))
 				if err != nil || from.kind != BaseBootstrap {
 					t.Fatalf("origin is %q, %v; want a bootstrap", from.kind, err)
 				}
@@ -88,13 +88,13 @@ func TestOriginWhenPullFails(t *testing.T) {
 				t.Errorf("one Builder tried %d times", n)
 			}
 			other := builderOn(t, engine, dir, BaseAuto)
-			from, err := other.origin(context.Background(), "scorer")
+			from, err := other.origin(context.Background(), imageTarget(t, "scorer"))
 			if err != nil || from.kind != BaseBootstrap || engine.pulls.Load() != 1 {
 				t.Errorf("another process: %q, %v after %d pulls; want the noted failure", from.kind, err, engine.pulls.Load())
 			}
 			expireNotes(t, dir)
 			later := builderOn(t, engine, dir, BaseAuto)
-			if _, err := later.origin(context.Background(), "base"); err != nil || engine.pulls.Load() != 2 {
+			if _, err := later.origin(context.Background(), imageTarget(t, "base")); err != nil || engine.pulls.Load() != 2 {
 				t.Errorf("later: %v after %d pulls; want another try", err, engine.pulls.Load())
 			}
 		})
@@ -121,7 +121,7 @@ func TestOriginPulls(t *testing.T) {
 		_, _ = w.Write([]byte(`{"status":"Pulling from library/node"}{"status":"Status: Downloaded"}`))
 	}
 	b := builderOn(t, engine, t.TempDir(), BaseAuto)
-	from, err := b.origin(context.Background(), "base")
+	from, err := b.origin(context.Background(), imageTarget(t, "base"))
 	if err != nil || from.kind != BasePull {
 		t.Fatalf("origin is %q, %v; want pull", from.kind, err)
 	}
@@ -143,7 +143,7 @@ func TestOriginExplicit(t *testing.T) {
 		http.Error(w, `{"message":"dial tcp: no such host"}`, http.StatusInternalServerError)
 	}}
 	b := builderOn(t, engine, t.TempDir(), BaseBootstrap)
-	if from, err := b.origin(context.Background(), "base"); err != nil || from.kind != BaseBootstrap || engine.pulls.Load() != 0 {
+	if from, err := b.origin(context.Background(), imageTarget(t, "base")); err != nil || from.kind != BaseBootstrap || engine.pulls.Load() != 0 {
 		t.Errorf("bootstrap: %+v, %v, %d pulls", from, err, engine.pulls.Load())
 	}
 	var e *Error
@@ -153,7 +153,7 @@ func TestOriginExplicit(t *testing.T) {
 		t.Errorf("pull: %v", err)
 	}
 	b = builderOn(t, engine, t.TempDir(), "my/debian:1")
-	if _, err := b.origin(context.Background(), "base"); !errors.As(err, &e) || !strings.Contains(err.Error(), "my/debian:1") {
+	if _, err := b.origin(context.Background(), imageTarget(t, "base")); !errors.As(err, &e) || !strings.Contains(err.Error(), "my/debian:1") {
 		t.Errorf("image: %v", err)
 	}
 	before := engine.pulls.Load()
@@ -161,7 +161,7 @@ func TestOriginExplicit(t *testing.T) {
 		t.Errorf("looking up pulls, or fails: %v, %v", ok, err)
 	}
 	b = builderOn(t, &pullEngine{answer: func(http.ResponseWriter, *http.Request) {}}, t.TempDir(), "node:22-bookworm-slim")
-	if from, err := b.origins(context.Background(), "scorer", false); err != nil || len(from) != 2 {
+	if from, err := b.origins(context.Background(), imageTarget(t, "scorer"), false); err != nil || len(from) != 2 {
 		t.Errorf("the scorer's origins are %v, %v; a named base is for agents", from, err)
 	}
 }
@@ -172,7 +172,7 @@ func TestOriginCancelled(t *testing.T) {
 	dir := t.TempDir()
 	b := builderOn(t, engine, dir, BaseAuto)
 	b.patience = patience{time.Hour, time.Hour}
-	if _, err := b.origin(ctx, "base"); !errors.Is(err, context.Canceled) {
+	if _, err := b.origin(ctx, imageTarget(t, "base")); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 	if notes, _ := filepath.Glob(filepath.Join(dir, "images", "no-registry-*")); len(notes) != 0 {
@@ -184,7 +184,7 @@ func TestUnknownName(t *testing.T) {
 	b := testBuilder(t, Options{})
 	_, err := b.Ensure(context.Background(), "copilto")
 	var e *Error
-	if !errors.As(err, &e) || e.Hint != "images are base, copilot, scorer" {
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Hint, "images are base, claude, codex, copilot, ") {
 		t.Errorf("error is %v", err)
 	}
 }

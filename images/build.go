@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"strconv"
@@ -171,54 +172,6 @@ func (b *Builder) importTar(ctx context.Context, files io.Reader, changes []stri
 	return id, nil
 }
 
-// cliJob is what buildCLI needs to know.
-type cliJob struct {
-	CLI
-	pkg    Package
-	layer  layer
-	parent string
-}
-
-// buildCLI puts an npm package's folder on top of the parent.
-func (b *Builder) buildCLI(ctx context.Context, s site, job cliJob) (id string, err error) {
-	dir, err := b.temporary(job.layer)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	reg, err := newRegistry(npmBase(b.getenv), b.bundle)
-	if err != nil {
-		return "", err
-	}
-	file, err := reg.fetch(ctx, job.pkg, job.Version, dir)
-	if err != nil {
-		return "", err
-	}
-	tgz, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer tgz.Close()
-	word := "checked"
-	if job.pkg.Integrity == "" {
-		word = "as the registry has it"
-	}
-	return b.stack(ctx, s, stacked{
-		parent: job.parent, digest: job.layer.digest,
-		write:   func(w io.Writer) error { return unpack(w, tgz, job.Dir) },
-		adds:    fmt.Sprintf("npm:%s=%s", job.pkg.Name, job.Version),
-		explain: fmt.Sprintf("%s %s (%s)", job.pkg.Name, job.Version, word),
-	})
-}
-
-// buildRelay puts the relay on top of the parent.
-func (b *Builder) buildRelay(ctx context.Context, s site, parent, digest string, program []byte) (string, error) {
-	return b.stack(ctx, s, stacked{
-		parent: parent, digest: digest,
-		write: func(w io.Writer) error { return writeRelay(w, program) },
-	})
-}
-
 // writeRelay writes the relay and its folders as a tar.
 func writeRelay(w io.Writer, program []byte) error {
 	out := tar.NewWriter(w)
@@ -243,6 +196,7 @@ type stacked struct {
 	write          func(io.Writer) error // writes the files as a tar
 	adds           string                // for the package list, or empty
 	explain        string                // for the label "how", or empty
+	labels         map[string]string     // beside those that every layer has
 }
 
 // stack commits a never started container of the parent, with files added.
@@ -252,6 +206,7 @@ func (b *Builder) stack(ctx context.Context, s site, what stacked) (id string, e
 		return "", fmt.Errorf("looking at the layer below: %w", err)
 	}
 	labels := map[string]string{labelRecipe: what.digest}
+	maps.Copy(labels, what.labels)
 	below := describe("", "", parent)
 	if what.adds != "" {
 		labels[labelPackages] = strings.Join(append(below.Packages, what.adds), " ")

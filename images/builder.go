@@ -131,33 +131,32 @@ func (b *Builder) Close() error {
 	return b.api.Close()
 }
 
-// Ensure returns the image, built now if it is not there. Its errors are *Error
-// or wrap the context's.
-func (b *Builder) Ensure(ctx context.Context, name string) (Image, error) {
-	found, ok, err := b.Lookup(ctx, name)
+// ensure builds a target where it is not there.
+func (b *Builder) ensure(ctx context.Context, t target) (Image, error) {
+	found, ok, err := b.lookup(ctx, t)
 	if err != nil || ok {
 		return found, err
 	}
-	from, err := b.origin(ctx, name)
+	from, err := b.origin(ctx, t)
 	if err != nil {
 		return Image{}, err
 	}
-	chain, err := b.chain(name, from)
+	chain, err := b.chain(t, from)
 	if err != nil {
 		return Image{}, err
 	}
 	id := ""
 	for i, l := range chain {
-		l.step = fmt.Sprintf("image %s, step %d of %d", name, i+1, len(chain))
+		l.step = fmt.Sprintf("image %s, step %d of %d", t, i+1, len(chain))
 		if id, err = b.ensureLayer(ctx, l, id); err != nil {
-			return Image{}, explain("building image "+name, err, "")
+			return Image{}, explain("building image "+t.String(), err, "")
 		}
 	}
-	tag := b.tagOf(name, chain)
+	tag := b.tagOf(t, chain)
 	if err := b.api.ImageTag(ctx, id, tag); err != nil {
 		return Image{}, explain("tagging "+tag, err, "")
 	}
-	found, ok, err = b.inspect(ctx, name, tag)
+	found, ok, err = b.inspect(ctx, t.String(), tag)
 	if err == nil && !ok {
 		err = &Error{What: fmt.Sprintf("image %s was removed while it was made", tag), Hint: "try again"}
 	}
@@ -178,38 +177,25 @@ func (b *Builder) EnsureAll(ctx context.Context, names ...string) ([]Image, erro
 	return list, g.Wait()
 }
 
-// Lookup returns the image if it is there, and builds nothing.
-func (b *Builder) Lookup(ctx context.Context, name string) (Image, bool, error) {
-	if err := b.known(name); err != nil {
-		return Image{}, false, err
-	}
+// lookup returns a target's image if it is there.
+func (b *Builder) lookup(ctx context.Context, t target) (Image, bool, error) {
 	if err := b.connect(ctx); err != nil {
 		return Image{}, false, err
 	}
-	origins, err := b.origins(ctx, name, false)
+	origins, err := b.origins(ctx, t, false)
 	if err != nil {
 		return Image{}, false, err
 	}
 	for _, from := range origins {
-		chain, err := b.chain(name, from)
+		chain, err := b.chain(t, from)
 		if err != nil {
 			return Image{}, false, err
 		}
-		if img, ok, err := b.inspect(ctx, name, b.tagOf(name, chain)); ok || err != nil {
+		if img, ok, err := b.inspect(ctx, t.String(), b.tagOf(t, chain)); ok || err != nil {
 			return img, ok, err
 		}
 	}
 	return Image{}, false, nil
-}
-
-func (b *Builder) known(name string) error {
-	if _, ok := b.recipes.Images[name]; ok {
-		return nil
-	}
-	return &Error{
-		What: fmt.Sprintf("there is no image %q", name),
-		Hint: "images are " + strings.Join(b.recipes.Names(), ", "),
-	}
 }
 
 // connect makes the connection on its first call, and tries again after a failure.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -244,15 +245,23 @@ func folderOf(dir string, files map[string]string) func(io.Writer) error {
 		if err := out.WriteHeader(folderHeader(strings.Trim(dir, "/"))); err != nil {
 			return err
 		}
-		for name, text := range files {
-			h := fileHeader(path.Join(strings.Trim(dir, "/"), name), 0o644, int64(len(text)))
-			if err := out.WriteHeader(h); err != nil {
-				return err
-			}
-			if _, err := io.WriteString(out, text); err != nil {
-				return err
-			}
+		if err := writeTexts(out, dir, files); err != nil {
+			return err
 		}
 		return out.Close()
 	}
+}
+
+// writeTexts writes files into a folder that the tar has already.
+func writeTexts(out *tar.Writer, dir string, files map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		h := fileHeader(path.Join(strings.Trim(dir, "/"), name), 0o644, int64(len(files[name])))
+		if err := out.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(out, files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
@@ -16,6 +17,7 @@ const (
 	labelPackages = "cabra.packages" // name=version, by spaces
 	labelBase     = "cabra.base"     // "pull", "bootstrap" or an image's name
 	labelHow      = "cabra.how"      // for people
+	labelOwn      = "cabra.own"      // of own images and their layers: the relay that they get
 )
 
 // Our tags are in repositories NAMESPACE/IMAGE and NAMESPACE/layer.
@@ -36,26 +38,39 @@ type layer struct {
 }
 
 // chain returns the layers of an image, the lowest first.
-func (b *Builder) chain(name string, from origin) ([]layer, error) {
-	recipe := b.recipes.Images[name]
-	bottom, err := b.systemLayer(b.recipes.Systems[recipe.System], from)
+func (b *Builder) chain(t target, from origin) ([]layer, error) {
+	layers, err := b.lowerLayers(t, from)
+	if err != nil || !t.Relay {
+		return layers, err
+	}
+	relay, err := b.relayLayer(layers[len(layers)-1], t.own != nil)
+	return append(layers, relay), err
+}
+
+// lowerLayers are those below the relay.
+func (b *Builder) lowerLayers(t target, from origin) ([]layer, error) {
+	if t.own != nil && t.own.Existing != "" {
+		return []layer{b.adoptLayer(from)}, nil
+	}
+	system, err := b.systemLayer(b.recipes.Systems[t.System], from)
 	if err != nil {
 		return nil, err
 	}
-	layers := []layer{bottom}
-	if recipe.CLI != "" {
-		l, err := b.cliLayer(recipe.CLI, layers[len(layers)-1])
+	lines := b.commandLines(t)
+	if t.own != nil {
+		lines = b.ownLines(t)
+	}
+	layers := []layer{system}
+	for _, cli := range lines {
+		l, err := b.cliLayer(cli, layers[len(layers)-1])
 		if err != nil {
 			return nil, err
 		}
 		layers = append(layers, l)
 	}
-	if recipe.Relay {
-		l, err := b.relayLayer(layers[len(layers)-1])
-		if err != nil {
-			return nil, err
-		}
-		layers = append(layers, l)
+	if t.own != nil {
+		l, err := b.ownLayer(t, from, layers[len(layers)-1])
+		return append(layers, l), err
 	}
 	return layers, nil
 }
@@ -72,10 +87,8 @@ func digestOf(parts ...string) string {
 
 func short(digest string) string { return digest[:12] }
 
-func (b *Builder) layerTag(l layer) string { return b.tagOf(layerName, []layer{l}) }
-
-func (b *Builder) tagOf(name string, chain []layer) string {
-	return b.namespace + "/" + name + ":" + short(chain[len(chain)-1].digest)
+func (b *Builder) layerTag(l layer) string {
+	return b.tagOf(target{name: layerName}, []layer{l})
 }
 
 // systemVersion changes when the same recipe gives another system.
@@ -120,29 +133,7 @@ func anyVersion(checks []Check) []Check {
 // keepsCA: only agents' systems have certificates at all.
 func (b *Builder) keepsCA(sys System) bool { return b.opts.KeepCA && sys.Guests }
 
-func (b *Builder) cliLayer(name string, parent layer) (layer, error) {
-	cli := b.recipes.CLIs[name]
-	pkg, ok := cli.Packages[b.arch]
-	if !ok {
-		return layer{}, &Error{
-			What: fmt.Sprintf("there is no %s for the engine's architecture %s", name, b.arch),
-			Hint: "use an engine on amd64 or arm64",
-		}
-	}
-	l := layer{
-		digest:  digestOf("cli/1", parent.digest, pkg.Name, cli.Version, pkg.Integrity, cli.Dir),
-		what:    fmt.Sprintf("%s %s from the npm registry", name, cli.Version),
-		seconds: cli.Seconds,
-		checks:  cli.Checks,
-		env:     cli.Env,
-	}
-	l.build = func(ctx context.Context, s site, parent string) (string, error) {
-		return b.buildCLI(ctx, s, cliJob{CLI: cli, pkg: pkg, layer: l, parent: parent})
-	}
-	return l, nil
-}
-
-func (b *Builder) relayLayer(parent layer) (layer, error) {
+func (b *Builder) relayLayer(parent layer, own bool) (layer, error) {
 	program, err := RelayBinary(b.arch)
 	if err != nil {
 		return layer{}, err
@@ -153,7 +144,14 @@ func (b *Builder) relayLayer(parent layer) (layer, error) {
 		seconds: 2,
 	}
 	l.build = func(ctx context.Context, s site, parent string) (string, error) {
-		return b.buildRelay(ctx, s, parent, l.digest, program)
+		labels := map[string]string{}
+		if own {
+			labels[labelOwn] = ownMark(program)
+		}
+		return b.stack(ctx, s, stacked{
+			parent: parent, digest: l.digest, labels: labels,
+			write: func(w io.Writer) error { return writeRelay(w, program) },
+		})
 	}
 	return l, nil
 }

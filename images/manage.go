@@ -23,13 +23,13 @@ func (b *Builder) List(ctx context.Context) ([]Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	current, err := b.currentTags(ctx)
+	current, err := b.currentTags(ctx, tags)
 	if err != nil {
 		return nil, err
 	}
 	var list []Image
 	for _, tag := range tags {
-		name, _, _ := strings.Cut(strings.TrimPrefix(tag, b.namespace+"/"), ":")
+		name := b.nameOf(tag)
 		if name == layerName {
 			continue
 		}
@@ -69,11 +69,16 @@ func (b *Builder) tags(ctx context.Context) ([]string, error) {
 }
 
 // currentTags are those that this program would make or use, wherever its
-// systems come from.
-func (b *Builder) currentTags(ctx context.Context) ([]string, error) {
+// systems come from: all that it makes unasked, and those of the tags in present
+// that it would make if asked for.
+func (b *Builder) currentTags(ctx context.Context, present []string) ([]string, error) {
 	var tags []string
-	for _, name := range b.recipes.Names() {
-		origins, err := b.origins(ctx, name, false)
+	for _, name := range b.wantedNames(present) {
+		t, err := b.target(name)
+		if err != nil {
+			continue // of another version of this program
+		}
+		origins, err := b.origins(ctx, t, false)
 		if err != nil {
 			return nil, err
 		}
@@ -81,17 +86,49 @@ func (b *Builder) currentTags(ctx context.Context) ([]string, error) {
 			origins = append(origins, origin{kind: BasePull}, origin{kind: BaseBootstrap})
 		}
 		for _, from := range origins {
-			chain, err := b.chain(name, from)
+			chain, err := b.chain(t, from)
 			if err != nil {
 				return nil, err
 			}
-			tags = append(tags, b.tagOf(name, chain))
+			tags = append(tags, b.tagOf(t, chain))
 			for _, l := range chain {
 				tags = append(tags, b.layerTag(l))
 			}
 		}
 	}
-	return tags, nil
+	own, err := b.currentOwn(ctx, present)
+	return append(tags, own...), err
+}
+
+// wantedNames are the names of the recipes, and of the other versions in present.
+func (b *Builder) wantedNames(present []string) []string {
+	names := b.recipes.Names()
+	for _, tag := range present {
+		if name := b.nameOf(tag); strings.Contains(name, "@") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// currentOwn are those tags of own images and their layers that hold this
+// program's relay: whether their recipes still exist is not known here.
+func (b *Builder) currentOwn(ctx context.Context, present []string) ([]string, error) {
+	program, err := RelayBinary(b.arch)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	list, err := b.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelOwn+"="+ownMark(program)))})
+	if err != nil {
+		return nil, explain("listing images", err, "")
+	}
+	var tags []string
+	for _, i := range list {
+		tags = append(tags, i.RepoTags...)
+	}
+	return slices.DeleteFunc(tags, func(t string) bool { return !slices.Contains(present, t) }), nil
 }
 
 // Prune removes those of our images that this program would not make, or all of
@@ -102,15 +139,15 @@ func (b *Builder) Prune(ctx context.Context, all bool) ([]Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var current []string
-	if !all {
-		if current, err = b.currentTags(ctx); err != nil {
-			return nil, err
-		}
-	}
 	tags, err := b.tags(ctx)
 	if err != nil {
 		return nil, err
+	}
+	var current []string
+	if !all {
+		if current, err = b.currentTags(ctx, tags); err != nil {
+			return nil, err
+		}
 	}
 	var failed []error
 	gone := map[string]bool{}

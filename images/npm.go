@@ -1,9 +1,7 @@
 package images
 
 import (
-	"archive/tar"
 	"bufio"
-	"compress/gzip"
 	"context"
 	"crypto/sha512"
 	"crypto/tls"
@@ -23,14 +21,13 @@ import (
 
 // Bounds on what a package of the registry may be.
 const (
-	maxTarball    = 1 << 30
-	maxUnpacked   = 2 << 30
-	maxEntries    = 50_000
-	maxMetadata   = 1 << 20
-	npmStall      = 30 * time.Second
-	npmRegistry   = "https://registry.npmjs.org"
-	npmVar        = "NPM_CONFIG_REGISTRY"
-	npmTarballDir = "package" // the folder that npm's tarballs hold
+	maxTarball  = 1 << 30
+	maxUnpacked = 2 << 30
+	maxEntries  = 50_000
+	maxMetadata = 1 << 20
+	npmStall    = 30 * time.Second
+	npmRegistry = "https://registry.npmjs.org"
+	npmVar      = "NPM_CONFIG_REGISTRY"
 )
 
 // fixedTime stamps the files that we put into images, so that layers do not
@@ -99,7 +96,7 @@ func npmrcRegistry(r io.Reader) string {
 func (r *registry) fetch(ctx context.Context, p Package, version, dir string) (file string, err error) {
 	integrity := p.Integrity
 	if integrity == "" {
-		if integrity, err = r.integrity(ctx, p.Name, version); err != nil {
+		if integrity, err = r.integrity(ctx, p, version); err != nil {
 			return "", err
 		}
 	}
@@ -107,7 +104,7 @@ func (r *registry) fetch(ctx context.Context, p Package, version, dir string) (f
 	if err != nil {
 		return "", fmt.Errorf("package %s: %w", p.Name, err)
 	}
-	url := fmt.Sprintf("%s/%s/-/%s-%s.tgz", r.base, p.Name, path.Base(p.Name), version)
+	url := fmt.Sprintf("%s/%s/-/%s-%s.tgz", r.base, p.Name, path.Base(p.Name), version+p.Suffix)
 	f, err := os.CreateTemp(dir, "npm-*.tgz")
 	if err != nil {
 		return "", err
@@ -133,9 +130,13 @@ func (r *registry) fetch(ctx context.Context, p Package, version, dir string) (f
 }
 
 // integrity asks the registry what the package's checksum is.
-func (r *registry) integrity(ctx context.Context, name, version string) (string, error) {
+func (r *registry) integrity(ctx context.Context, p Package, version string) (string, error) {
 	var text strings.Builder
-	if err := r.get(ctx, r.base+"/"+name+"/"+version, maxMetadata, &text); err != nil {
+	err := r.get(ctx, r.base+"/"+p.Name+"/"+version+p.Suffix, maxMetadata, &text)
+	if errors.Is(err, errNotThere) {
+		return "", r.noVersion(ctx, p, version)
+	}
+	if err != nil {
 		return "", err
 	}
 	var meta struct {
@@ -144,7 +145,7 @@ func (r *registry) integrity(ctx context.Context, name, version string) (string,
 		} `json:"dist"`
 	}
 	if err := json.Unmarshal([]byte(text.String()), &meta); err != nil {
-		return "", fmt.Errorf("reading the registry's answer for %s@%s: %w", name, version, err)
+		return "", fmt.Errorf("reading the registry's answer for %s@%s: %w", p.Name, version, err)
 	}
 	return meta.Dist.Integrity, nil
 }
@@ -161,17 +162,28 @@ func decodeIntegrity(s string) ([]byte, error) {
 // get copies an answer's body to w; more than limit bytes are an error, and so is
 // a body that stops coming.
 func (r *registry) get(ctx context.Context, url string, limit int64, w io.Writer) error {
+	return r.getAs(ctx, url, "", limit, w)
+}
+
+// getAs is get with a media type that is asked for, or "".
+func (r *registry) getAs(ctx context.Context, url, accept string, limit int64, w io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("address %q: %w", url, err)
 	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
 	resp, err := r.http.Do(req)
 	if err != nil {
 		return unreachable(url, err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound {
+		return unreachable(url, errNotThere)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return unreachable(url, errors.New("the registry answers "+resp.Status))
 	}
@@ -191,6 +203,9 @@ func (r *registry) get(ctx context.Context, url string, limit int64, w io.Writer
 	return nil
 }
 
+// errNotThere is a registry's word that it does not have something.
+var errNotThere = errors.New("the registry answers 404 Not Found")
+
 // progress is a writer that only tells that something came.
 type progress func()
 
@@ -205,98 +220,4 @@ func unreachable(url string, err error) error {
 		Hint: "check the network, or set " + npmVar + " to a registry that answers",
 		Err:  err,
 	}
-}
-
-// unpack turns an npm tarball into a tar of root-owned, read-only files under
-// dir (an absolute path). Anything but plain files under its one folder is refused.
-func unpack(dst io.Writer, tgz io.Reader, dir string) error {
-	zr, err := gzip.NewReader(tgz)
-	if err != nil {
-		return fmt.Errorf("reading the package: %w", err)
-	}
-	u := &unpacker{out: tar.NewWriter(dst), root: strings.Trim(dir, "/"), seen: map[string]byte{}}
-	if err := u.folder(u.root); err != nil {
-		return err
-	}
-	in := tar.NewReader(zr)
-	for {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return u.out.Close()
-		}
-		if err != nil {
-			return fmt.Errorf("reading the package: %w", err)
-		}
-		if err := u.add(h, in); err != nil {
-			return fmt.Errorf("package file %q: %w", h.Name, err)
-		}
-	}
-}
-
-type unpacker struct {
-	out     *tar.Writer
-	root    string
-	seen    map[string]byte // names written, with their type
-	bytes   int64
-	entries int
-}
-
-func (u *unpacker) add(h *tar.Header, body io.Reader) error {
-	u.entries++
-	u.bytes += h.Size
-	if u.entries > maxEntries || u.bytes > maxUnpacked {
-		return errors.New("the package is too large")
-	}
-	rel, ok := strings.CutPrefix(h.Name, npmTarballDir+"/")
-	rel = strings.TrimSuffix(rel, "/")
-	switch {
-	case h.Typeflag == tar.TypeDir && (h.Name == npmTarballDir || h.Name == npmTarballDir+"/"):
-		return nil
-	case !ok || !filepath.IsLocal(rel) || rel != path.Clean(rel) || strings.ContainsAny(rel, "\\\x00"):
-		return errors.New("the name leads out of the package")
-	case h.Typeflag == tar.TypeDir:
-		return u.folder(path.Join(u.root, rel))
-	case h.Typeflag != tar.TypeReg:
-		return errors.New("neither a file nor a folder")
-	}
-	name := path.Join(u.root, rel)
-	if u.seen[name] != 0 {
-		return errors.New("the name comes twice")
-	}
-	if err := u.folder(path.Dir(name)); err != nil {
-		return err
-	}
-	u.seen[name] = tar.TypeReg
-	mode := int64(0o644)
-	if h.Mode&0o111 != 0 {
-		mode = 0o755
-	}
-	if err := u.out.WriteHeader(fileHeader(name, mode, h.Size)); err != nil {
-		return err
-	}
-	_, err := io.Copy(u.out, body)
-	return err
-}
-
-// folder writes a folder and those above it, each once.
-func (u *unpacker) folder(name string) error {
-	switch {
-	case name == "." || u.seen[name] == tar.TypeDir:
-		return nil
-	case u.seen[name] != 0:
-		return errors.New("a file is used as a folder")
-	}
-	if err := u.folder(path.Dir(name)); err != nil {
-		return err
-	}
-	u.seen[name] = tar.TypeDir
-	return u.out.WriteHeader(folderHeader(name))
-}
-
-func fileHeader(name string, mode, size int64) *tar.Header {
-	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: size, ModTime: fixedTime}
-}
-
-func folderHeader(name string) *tar.Header {
-	return &tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, ModTime: fixedTime}
 }

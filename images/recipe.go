@@ -1,7 +1,7 @@
 package images
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +15,12 @@ var recipesText string
 
 //go:embed recipes/install.sh
 var installScript string
+
+//go:embed recipes/steps.sh
+var stepsScript string
+
+//go:embed recipes/*.lock.json recipes/*.requirements.txt
+var pinnedFiles embed.FS
 
 // Recipes is everything that can be built.
 type Recipes struct {
@@ -42,19 +48,30 @@ type System struct {
 	Checks   []Check  `toml:"checks"`
 }
 
-// CLI is an agent's command line: one npm package per architecture.
+// CLI is an agent's command line, or what one needs: exactly one of Packages,
+// Npm and Pip.
 type CLI struct {
 	Version  string             `toml:"version"`
-	Dir      string             `toml:"dir"`      // where the package's folder goes
+	Dir      string             `toml:"dir"`      // where its folder goes
+	Needs    string             `toml:"needs"`    // key of Recipes.CLIs that lies below it, or empty
 	Env      []string           `toml:"env"`      // for the checks; the caller sets its own
-	Packages map[string]Package `toml:"packages"` // by GOARCH
+	Packages map[string]Package `toml:"packages"` // one npm package, by GOARCH
+	Keep     []string           `toml:"keep"`     // patterns of its files that are kept; none: all
+	Drop     []string           `toml:"drop"`     // patterns of the names of files of Npm that are left out
+	Files    map[string]string  `toml:"files"`    // texts that are put beside Npm, by name
+	Npm      string             `toml:"npm"`      // an npm package with all that it depends on, see recipes/KEY.lock.json
+	Pip      string             `toml:"pip"`      // a Python package with all that it depends on, see recipes/KEY.requirements.txt
 	Seconds  int                `toml:"seconds"`
 	Checks   []Check            `toml:"checks"`
+
+	unpinned bool // a version that the recipe does not know
 }
 
 // Package is a package of the npm registry.
 type Package struct {
 	Name      string `toml:"name"`
+	Suffix    string `toml:"suffix"`    // behind the version, where the architecture is part of it
+	Strip     string `toml:"strip"`     // folder of the package that becomes CLI.Dir; the rest is left out
 	Integrity string `toml:"integrity"` // "sha512-BASE64", or empty: the registry's own is taken
 }
 
@@ -84,6 +101,25 @@ func parseRecipes(text string) (Recipes, error) {
 		}
 	}
 	return r, nil
+}
+
+// npmLockOf returns the lock of a command line that is an npm tree.
+func npmLockOf(name string) (npmLock, error) {
+	text, err := pinnedFiles.ReadFile("recipes/" + name + ".lock.json")
+	if err != nil {
+		return npmLock{}, fmt.Errorf("recipe of command line %s: %w", name, err)
+	}
+	return parseNpmLock(string(text))
+}
+
+// requirementsOf returns what is installed for a command line that is a Python
+// package, with the sums of all files.
+func requirementsOf(name string) (string, error) {
+	text, err := pinnedFiles.ReadFile("recipes/" + name + ".requirements.txt")
+	if err != nil {
+		return "", fmt.Errorf("recipe of command line %s: %w", name, err)
+	}
+	return string(text), nil
 }
 
 // Names returns the names of the images, sorted.

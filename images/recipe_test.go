@@ -21,6 +21,19 @@ func testBuilder(t *testing.T, o Options) *Builder {
 	return b
 }
 
+// imageTarget is an image of the program's own recipes.
+func imageTarget(t *testing.T, name string) target {
+	t.Helper()
+	r, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target{name: name, Recipe: r.Images[name]}
+}
+
+// cliOf is a command line of the program's own recipes.
+func cliOf(b *Builder, name string) namedCLI { return namedCLI{name, b.recipes.CLIs[name]} }
+
 // TestDigestsAreStable holds the digests of the layers that take minutes to
 // build: when one changes, everybody builds it again. A change of a recipe, of
 // install.sh or of what flatten drops belongs here as well.
@@ -39,7 +52,7 @@ func TestDigestsAreStable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cli, err := b.cliLayer("copilot", system)
+		cli, err := b.cliLayer(cliOf(b, "copilot"), system)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +131,7 @@ func TestEmbeddedRecipes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(r.Names(), " "), "base copilot scorer"; got != want {
+	if got, want := strings.Join(r.Names(), " "), "base claude codex copilot gemini mini opencode pi scorer"; got != want {
 		t.Errorf("images are %q, want %q", got, want)
 	}
 	// The list of the paper's image, in the paper's order.
@@ -153,18 +166,18 @@ func TestChainOrder(t *testing.T) {
 	if _, err := RelayBinary(b.arch); err != nil {
 		t.Skip("built without the relay: make build")
 	}
-	chain, err := b.chain("copilot", origin{kind: BasePull})
+	chain, err := b.chain(imageTarget(t, "copilot"), origin{kind: BasePull})
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := b.chain("base", origin{kind: BasePull})
+	base, err := b.chain(imageTarget(t, "base"), origin{kind: BasePull})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(chain) != 3 || len(base) != 2 || chain[0].digest != base[0].digest || chain[2].what != "the relay" {
 		t.Errorf("copilot has %d layers, base %d; they must share the system and end with the relay", len(chain), len(base))
 	}
-	if got, want := b.tagOf("copilot", chain), "cabra-run/copilot:"+chain[2].digest[:12]; got != want {
+	if got, want := b.tagOf(imageTarget(t, "copilot"), chain), "cabra-run/copilot:"+chain[2].digest[:12]; got != want {
 		t.Errorf("tag %q, want %q", got, want)
 	}
 }
@@ -172,7 +185,7 @@ func TestChainOrder(t *testing.T) {
 func TestUnknownArchitecture(t *testing.T) {
 	b := testBuilder(t, Options{})
 	b.arch = "riscv64"
-	if _, err := b.cliLayer("copilot", layer{}); err == nil || !strings.Contains(err.Error(), "riscv64") {
+	if _, err := b.cliLayer(cliOf(b, "copilot"), layer{}); err == nil || !strings.Contains(err.Error(), "riscv64") {
 		t.Errorf("error %v does not name the architecture", err)
 	}
 	if _, err := RelayBinary("riscv64"); err == nil || !strings.Contains(err.Error(), "riscv64") {

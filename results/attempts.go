@@ -66,10 +66,11 @@ func (s *Store) AddExchange(ctx context.Context, key string, n int, e Exchange) 
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO exchanges (trial_id, number, seq, started, ended, model, status,
-			complete, error, input, cached, output, reasoning, cost_usd)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			complete, error, input, cached, output, reasoning, cost_usd, cache_write, wire, worst_usd, worst_tokens)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, n, e.Seq, formatTime(e.Started), formatTime(e.Ended), e.Model, e.Status, e.Complete, e.Error,
-			e.Usage.Input, e.Usage.Cached, e.Usage.Output, e.Usage.Reasoning, e.Usage.CostUSD)
+			e.Usage.Input, e.Usage.Cached, e.Usage.Output, e.Usage.Reasoning, e.Usage.CostUSD,
+			e.Usage.CacheWrite, e.Wire, e.WorstUSD, e.WorstTokens)
 		if isConstraint(err) {
 			return &StateError{Op: "recording an exchange",
 				Reason: fmt.Sprintf("attempt %d of trial %s is unknown or has exchange %d already", n, key, e.Seq)}
@@ -114,10 +115,10 @@ func (s *Store) closeAttempt(ctx context.Context, tx *sql.Tx, id int64, a Attemp
 	artefacts := s.isFolder(path)
 	_, err = tx.ExecContext(ctx, `UPDATE attempts SET artefacts = ?, ended = ?, outcome = ?, reason = ?,
 		limit_hit = ?, unchanged = ?, unscored = ?, exit_code = ?, requests = ?, answers = ?, wall_seconds = ?,
-		wait_seconds = ?, memory_peak = ?, trace_state = ?, adopted = ? WHERE trial_id = ? AND number = ?`,
+		wait_seconds = ?, memory_peak = ?, trace_state = ?, adopted = ?, usage_note = ? WHERE trial_id = ? AND number = ?`,
 		artefacts, nullTime(a.Ended), a.Outcome, a.Reason, a.LimitHit, a.Unchanged, a.Unscored || !artefacts,
 		a.ExitCode, a.Requests, a.Answers, a.WallSeconds, a.WaitSeconds, a.MemoryPeak, a.TraceState, a.Adopted,
-		id, a.Number)
+		a.UsageNote, id, a.Number)
 	return err
 }
 

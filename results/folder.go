@@ -141,7 +141,9 @@ func readHead(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 16))
 }
 
-func (s *Store) checkSchema() error {
+// checkSchema makes sure that the database has the form that this version
+// knows; an older one is brought to it.
+func (s *Store) checkSchema(mode Mode) error {
 	var app, version int
 	if err := s.read.QueryRow("PRAGMA application_id").Scan(&app); err != nil {
 		return err
@@ -155,6 +157,8 @@ func (s *Store) checkSchema() error {
 			hint: "remove the folder and start the run again; nothing was run in it"}
 	case app != applicationID:
 		return &NotRunError{Dir: s.dir, Reason: "run.db is another program's database"}
+	case version >= 1 && version < schemaVersion:
+		return s.upgrade(version, mode)
 	case version != schemaVersion:
 		return &SchemaError{Dir: s.dir, Have: version, Want: schemaVersion}
 	}

@@ -38,6 +38,7 @@ type Lock struct {
 	Settings string `json:"settings"`
 
 	// For information only.
+	Budget Budget `json:"budget,omitzero"`
 	Jobs   int    `json:"jobs"`
 	Host   Host   `json:"host"`
 	Engine Engine `json:"engine"`
@@ -61,14 +62,49 @@ type TaskSet struct {
 type Agent struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
+	// Wire is the wire format in which it asks the model, "" when it asks none.
+	Wire   string `json:"wire,omitempty"`
+	Effort string `json:"effort,omitempty"` // reasoning effort, "" for the agent's own default
+	// Instructions is set when files of the workspace may instruct the agent.
+	Instructions bool `json:"instructions,omitempty"`
+	// Definition is the text of an agent of the user's own, and File where it
+	// was read: what its image copies is looked for beside it.
+	Definition string `json:"definition,omitempty"`
+	File       string `json:"definition_file,omitempty"`
+}
+
+// settings names what of the agent changes outcomes beside name and version,
+// "" when everything is as by default.
+func (a Agent) settings() string {
+	if a.Effort == "" && !a.Instructions && a.Definition == "" {
+		return ""
+	}
+	return fmt.Sprintf("|%q|%v|%q", a.Effort, a.Instructions, a.Definition)
 }
 
 // Provider is where the model's answers come from.
 type Provider struct {
-	Description string `json:"description"` // for people: kind and base URL, never a key
+	Name        string `json:"name,omitempty"` // of its definition, or its host
+	Description string `json:"description"`    // for people: kind and base URL, never a key
 	// Scripted is set when a fixed policy plays the model. Every table,
 	// figure and export says so.
 	Scripted bool `json:"scripted"`
+	// Prices says what its model's tokens cost, as of when and by whose word;
+	// "unknown" where no price is known, "" where none was looked up.
+	Prices string `json:"prices,omitempty"`
+	// TLS says, for an agent that asks its maker's own hosts, who ends the
+	// encryption: "end" is the gateway, "passthrough" the agent alone. Losses
+	// are what cannot be said of such a run, for people.
+	TLS    string   `json:"tls,omitempty"`
+	Losses []string `json:"losses,omitempty"`
+}
+
+// Budget is what a run may spend, as it was asked for; for information, and
+// for resumes that ask for none.
+type Budget struct {
+	Run     string `json:"run,omitempty"`
+	Trial   string `json:"trial,omitempty"`
+	Attempt string `json:"attempt,omitempty"`
 }
 
 // Image is a container image that the run uses.
@@ -98,8 +134,14 @@ type Limits struct {
 
 // Scorer is what judges the code.
 type Scorer struct {
-	Version  string   `json:"version"`
-	Verdicts []string `json:"verdicts"` // the verdicts each trial gets; the first is the one reported by default
+	// Verdicts names the verdicts that each trial gets; the first is the one
+	// reported by default.
+	Verdicts []string `json:"verdicts"`
+	// Versions holds the version of each of them. A version changes whenever
+	// the same code could get another verdict.
+	Versions map[string]string `json:"versions,omitempty"`
+	// Version is that of the only verdict of a run made before there were two.
+	Version string `json:"version,omitempty"`
 }
 
 // Host is where the orchestrator ran.
@@ -128,20 +170,36 @@ type Engine struct {
 }
 
 // SettingsDigest is a hash of the settings that change a trial's outcome:
-// limits, times and network. Neither parallelism nor retries nor image IDs are
+// limits, times, network, and what the agent is told. Neither parallelism nor retries nor image IDs are
 // among them. It is the Settings of the run's trials.
 func (l Lock) SettingsDigest() string {
-	text := fmt.Sprintf("cabra-settings-1|%+v|%g|%g|%s", l.Limits, l.TimeoutSeconds, l.StallSeconds, l.Network)
+	text := fmt.Sprintf("cabra-settings-1|%+v|%g|%g|%s", l.Limits, l.TimeoutSeconds, l.StallSeconds, l.Network) +
+		l.Agent.settings()
 	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Verdict is the name of the verdict that reports use by default.
-func (l Lock) Verdict() string {
+func (l Lock) Verdict() string { return l.Verdicts()[0] }
+
+// Verdicts names the verdicts that each trial of the run gets, at least one.
+func (l Lock) Verdicts() []string {
 	if len(l.Scorer.Verdicts) == 0 {
-		return "strict"
+		return []string{Strict}
 	}
-	return l.Scorer.Verdicts[0]
+	return l.Scorer.Verdicts
+}
+
+// VerdictVersion is the version of a verdict as the run was begun, "" when the
+// run was begun without this verdict.
+func (l Lock) VerdictVersion(name string) string {
+	if v, ok := l.Scorer.Versions[name]; ok {
+		return v
+	}
+	if name == l.Verdict() {
+		return l.Scorer.Version
+	}
+	return ""
 }
 
 // encode returns the bytes of run.json.

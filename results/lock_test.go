@@ -16,7 +16,7 @@ import (
 func TestLockIsWrittenOnceAndReadBack(t *testing.T) {
 	s := newStore(t, nil)
 	want := testLock()
-	want.Schema, want.Settings = 1, testLock().SettingsDigest()
+	want.Schema, want.Settings = 2, testLock().SettingsDigest()
 	data, err := os.ReadFile(filepath.Join(s.Dir(), "run.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,12 +48,24 @@ func TestDiff(t *testing.T) {
 		{"seed", func(l *results.Lock) { l.Tasks.Seed = 43 }},
 		{"statements", func(l *results.Lock) { l.Tasks.Statements = "sha256:cc" }},
 		{"agent version", func(l *results.Lock) { l.Agent.Version = "1.0.82" }},
+		{"agent's wire format", func(l *results.Lock) { l.Agent.Wire = "responses" }},
+		{"reasoning effort", func(l *results.Lock) { l.Agent.Effort = "high" }},
+		{"instructions of the workspace", func(l *results.Lock) { l.Agent.Instructions = true }},
+		{"agent's definition", func(l *results.Lock) { l.Agent.Definition = "name = 'x'" }},
+		{"", func(l *results.Lock) { l.Agent.File = "/elsewhere/x.toml" }},
 		{"limits", func(l *results.Lock) { l.Limits.Pids = 100 }},
 		{"time-out", func(l *results.Lock) { l.TimeoutSeconds = 1800 }},
 		{"network", func(l *results.Lock) { l.Network = "bridge" }},
 		{"recipe of image copilot", func(l *results.Lock) { l.Images[0].Recipe = "sha256:33" }},
 		{"packages of image copilot", func(l *results.Lock) { l.Images[0].Packages = []string{"git 3", "bash 5"} }},
-		{"scorer version", func(l *results.Lock) { l.Scorer.Version = "s2" }},
+		{"verdict strict", func(l *results.Lock) { l.Scorer.Version = "s2" }},
+		{"", func(l *results.Lock) { // the same, as it is written since there are two
+			l.Scorer = results.Scorer{Verdicts: []string{"strict"}, Versions: map[string]string{"strict": "s1"}}
+		}},
+		{"verdict official", func(l *results.Lock) {
+			l.Scorer = results.Scorer{Verdicts: []string{"strict", "official"},
+				Versions: map[string]string{"strict": "s1", "official": "o1"}}
+		}},
 	}
 	for _, c := range cases {
 		now := testLock()
@@ -66,6 +78,31 @@ func TestDiff(t *testing.T) {
 		default:
 			t.Errorf("%q: %v", c.field, diffs)
 		}
+	}
+}
+
+// What the agent is told is part of a trial's identity; how it asks is not, and
+// an agent that is told nothing has the digest that it always had.
+func TestSettingsDigestCoversWhatTheAgentIsTold(t *testing.T) {
+	plain := testLock()
+	seen := map[string]bool{plain.SettingsDigest(): true}
+	for _, change := range []func(*results.Agent){
+		func(a *results.Agent) { a.Effort = "high" },
+		func(a *results.Agent) { a.Instructions = true },
+		func(a *results.Agent) { a.Definition = "name = 'x'" },
+	} {
+		l := testLock()
+		change(&l.Agent)
+		if d := l.SettingsDigest(); seen[d] {
+			t.Errorf("%+v has a digest that another one has", l.Agent)
+		} else {
+			seen[d] = true
+		}
+	}
+	l := testLock()
+	l.Agent.Wire, l.Agent.File = "responses", "/x.toml"
+	if l.SettingsDigest() != plain.SettingsDigest() {
+		t.Error("the wire format or the definition's place changes the digest")
 	}
 }
 

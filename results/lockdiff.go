@@ -51,19 +51,26 @@ func (l Lock) facts() []fact {
 		{"statements", l.Tasks.Statements},
 		{"agent", l.Agent.Name},
 		{"agent version", l.Agent.Version},
+		{"agent's wire format", l.Agent.Wire},
+		{"reasoning effort", l.Agent.Effort},
+		{"instructions of the workspace", fmt.Sprint(l.Agent.Instructions)},
+		{"agent's definition", definitionDigest(l.Agent.Definition)},
 		{"model", l.Model},
 		{"provider", l.Provider.Description},
+		{"encryption", l.Provider.TLS},
 		{"scripted model", fmt.Sprint(l.Provider.Scripted)},
 		{"repetitions", fmt.Sprint(l.Repetitions)},
 		{"network", l.Network},
 		{"time-out", fmt.Sprintf("%gs", l.TimeoutSeconds)},
 		{"stall time", fmt.Sprintf("%gs", l.StallSeconds)},
 		{"limits", fmt.Sprintf("%+v", l.Limits)},
-		{"scorer version", l.Scorer.Version},
-		{"verdicts", strings.Join(l.Scorer.Verdicts, ",")},
+		{"verdict by default", l.Verdict()},
 		{"host architecture", l.Host.Arch},
 		{"engine", l.Engine.Name},
 		{"engine transport", l.Engine.Transport},
+	}
+	for _, name := range l.Verdicts() {
+		f = append(f, fact{"verdict " + name, l.VerdictVersion(name)})
 	}
 	for _, img := range l.Images {
 		packages := slices.Clone(img.Packages)
@@ -74,6 +81,13 @@ func (l Lock) facts() []fact {
 			fact{"packages of image " + img.Name, textDigest(strings.Join(packages, "\n"))})
 	}
 	return f
+}
+
+func definitionDigest(text string) string {
+	if text == "" {
+		return ""
+	}
+	return textDigest(text)
 }
 
 func factNames(lists ...[]fact) []string {
@@ -97,9 +111,12 @@ func factOf(list []fact, name string) string {
 	return ""
 }
 
+// None stands in a Difference for what a lock does not have.
+const None = "(none)"
+
 func orNone(s string) string {
 	if s == "" {
-		return "(none)"
+		return None
 	}
 	return s
 }

@@ -9,18 +9,27 @@ import (
 
 // Results yields every trial of the plan in its order, with attempts, verdicts
 // and usage, as of one moment, also while a sweep runs. Words go by the run's
-// first verdict. Nothing is yielded after an error.
+// first verdict; a trial is done when it has all verdicts that the lock names.
+// Nothing is yielded after an error.
 func (s *Store) Results(ctx context.Context) iter.Seq2[TrialResult, error] {
-	return s.ResultsBy(ctx, "")
+	return s.results(ctx, s.lock.Verdict(), s.lock.Verdicts())
 }
 
-// ResultsBy is Results with words by the named verdict ("" is the run's first).
+// ResultsBy is Results as the named verdict alone has it ("" is the run's
+// first): words go by it, and no other one is waited for.
 func (s *Store) ResultsBy(ctx context.Context, scorer string) iter.Seq2[TrialResult, error] {
 	if scorer == "" {
 		scorer = s.lock.Verdict()
 	}
+	return s.results(ctx, scorer, []string{scorer})
+}
+
+func (s *Store) results(ctx context.Context, scorer string, needed []string) iter.Seq2[TrialResult, error] {
 	return func(yield func(TrialResult, error) bool) {
-		err := s.eachResult(ctx, scorer, func(t TrialResult) bool { return yield(t, nil) })
+		err := s.eachResult(ctx, func(t TrialResult) bool {
+			t.judge(s.lock.Retry, scorer, needed)
+			return yield(t, nil)
+		})
 		if err != nil {
 			yield(TrialResult{}, storageError("reading results", s.dir, err))
 		}
@@ -30,16 +39,12 @@ func (s *Store) ResultsBy(ctx context.Context, scorer string) iter.Seq2[TrialRes
 // page is how many trials are read at a time.
 const page = 500
 
-func (s *Store) eachResult(ctx context.Context, scorer string, use func(TrialResult) bool) error {
+func (s *Store) eachResult(ctx context.Context, use func(TrialResult) bool) error {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	needed := s.lock.Scorer.Verdicts
-	if len(needed) == 0 {
-		needed = []string{s.lock.Verdict()}
-	}
 	for after := (cursor{-1 << 62, 0}); ; {
 		batch, err := readPage(ctx, tx, &after)
 		if err != nil || len(batch.trials) == 0 {
@@ -47,7 +52,7 @@ func (s *Store) eachResult(ctx context.Context, scorer string, use func(TrialRes
 		}
 		for i := range batch.trials {
 			t := &batch.trials[i]
-			t.derive(s.lock.Retry, needed, scorer)
+			t.sum()
 			if !use(*t) {
 				return nil
 			}
@@ -96,10 +101,11 @@ const pageTrials = `(SELECT id FROM trials WHERE (seq, id) > (?, ?) AND (seq, id
 
 const attemptColumns = `a.number, a.path, a.artefacts, a.started, a.ended, a.outcome, a.reason, a.limit_hit,
 	a.unchanged, a.unscored, a.exit_code, a.requests, a.answers, a.wall_seconds, a.wait_seconds, a.memory_peak,
-	a.trace_state, a.adopted`
+	a.trace_state, a.adopted, a.usage_note`
 
 const usageColumns = `count(e.seq), sum(e.input), count(e.input), sum(e.cached), count(e.cached),
-	sum(e.output), count(e.output), sum(e.reasoning), count(e.reasoning), sum(e.cost_usd), count(e.cost_usd)`
+	sum(e.output), count(e.output), sum(e.reasoning), count(e.reasoning), sum(e.cost_usd), count(e.cost_usd),
+	sum(e.cache_write), count(e.cache_write)`
 
 func (b *batch) readAttempts(ctx context.Context, tx *sql.Tx, from, to cursor) error {
 	rows, err := tx.QueryContext(ctx, `SELECT a.trial_id, `+attemptColumns+`, `+usageColumns+`
@@ -129,7 +135,7 @@ func scanAttempt(rows *sql.Rows, id *int64, ar *AttemptResult) error {
 	var ended sql.NullString
 	dest := []any{id, &a.Number, &a.Path, &a.HasArtefacts, &started, &ended, &a.Outcome, &a.Reason, &a.LimitHit,
 		&a.Unchanged, &a.Unscored, &a.ExitCode, &a.Requests, &a.Answers, &a.WallSeconds, &a.WaitSeconds,
-		&a.MemoryPeak, &a.TraceState, &a.Adopted}
+		&a.MemoryPeak, &a.TraceState, &a.Adopted, &a.UsageNote}
 	var sums usageRow
 	if err := rows.Scan(append(dest, sums.dest()...)...); err != nil {
 		return err
@@ -141,15 +147,15 @@ func scanAttempt(rows *sql.Rows, id *int64, ar *AttemptResult) error {
 
 // usageRow takes usageColumns.
 type usageRow struct {
-	n                                       int
-	input, cached, output, reasoning        sql.NullInt64
-	cost                                    sql.NullFloat64
-	nInput, nCached, nOutput, nReason, nUSD int
+	n                                               int
+	input, cached, output, reasoning, write         sql.NullInt64
+	cost                                            sql.NullFloat64
+	nInput, nCached, nOutput, nReason, nUSD, nWrite int
 }
 
 func (u *usageRow) dest() []any {
 	return []any{&u.n, &u.input, &u.nInput, &u.cached, &u.nCached, &u.output, &u.nOutput,
-		&u.reasoning, &u.nReason, &u.cost, &u.nUSD}
+		&u.reasoning, &u.nReason, &u.cost, &u.nUSD, &u.write, &u.nWrite}
 }
 
 func (u *usageRow) total() UsageTotal {
@@ -161,10 +167,12 @@ func (u *usageRow) total() UsageTotal {
 	}
 	t := UsageTotal{Exchanges: u.n}
 	t.Input, t.Cached, t.Output, t.Reasoning = known(u.input), known(u.cached), known(u.output), known(u.reasoning)
+	t.CacheWrite = known(u.write)
 	if u.cost.Valid || u.n == 0 {
 		t.CostUSD = &u.cost.Float64
 	}
-	t.Unknown = UsageGaps{u.n - u.nInput, u.n - u.nCached, u.n - u.nOutput, u.n - u.nReason, u.n - u.nUSD}
+	t.Unknown = UsageGaps{Input: u.n - u.nInput, Cached: u.n - u.nCached, CacheWrite: u.n - u.nWrite,
+		Output: u.n - u.nOutput, Reasoning: u.n - u.nReason, Cost: u.n - u.nUSD}
 	return t
 }
 
@@ -195,7 +203,8 @@ func (b *batch) readVerdicts(ctx context.Context, tx *sql.Tx, from, to cursor) e
 // Exchanges lists the requests of one attempt in their order.
 func (s *Store) Exchanges(ctx context.Context, key string, n int) ([]Exchange, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT e.seq, started, ended, e.model, status, complete, error,
-		input, cached, output, reasoning, cost_usd FROM exchanges e JOIN trials t ON t.id = e.trial_id
+		input, cached, output, reasoning, cost_usd, cache_write, wire, worst_usd, worst_tokens
+		FROM exchanges e JOIN trials t ON t.id = e.trial_id
 		WHERE t.key = ? AND number = ? ORDER BY e.seq`, key, n)
 	if err != nil {
 		return nil, storageError("reading exchanges", s.dir, err)
@@ -206,7 +215,8 @@ func (s *Store) Exchanges(ctx context.Context, key string, n int) ([]Exchange, e
 		var e Exchange
 		var started, ended string
 		err := rows.Scan(&e.Seq, &started, &ended, &e.Model, &e.Status, &e.Complete, &e.Error, &e.Usage.Input,
-			&e.Usage.Cached, &e.Usage.Output, &e.Usage.Reasoning, &e.Usage.CostUSD)
+			&e.Usage.Cached, &e.Usage.Output, &e.Usage.Reasoning, &e.Usage.CostUSD, &e.Usage.CacheWrite,
+			&e.Wire, &e.WorstUSD, &e.WorstTokens)
 		if err != nil {
 			return nil, storageError("reading exchanges", s.dir, err)
 		}

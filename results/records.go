@@ -25,16 +25,20 @@ type Trial struct {
 // Usage is tokens and money, measured from the wire. Nil means unknown, which
 // is never the same as zero.
 type Usage struct {
-	Input     *int64   `json:"input"` // includes cached input
-	Cached    *int64   `json:"cached"`
-	Output    *int64   `json:"output"` // includes reasoning
-	Reasoning *int64   `json:"reasoning"`
-	CostUSD   *float64 `json:"cost_usd"`
+	Input  *int64 `json:"input"` // includes cached input
+	Cached *int64 `json:"cached"`
+	// CacheWrite is input that was written into the provider's cache, which
+	// some charge dearer; Input includes it.
+	CacheWrite *int64   `json:"cache_write"`
+	Output     *int64   `json:"output"` // includes reasoning
+	Reasoning  *int64   `json:"reasoning"`
+	CostUSD    *float64 `json:"cost_usd"`
 }
 
 // Exchange is one request to a model with what came back.
 type Exchange struct {
-	Seq      int       `json:"seq"` // from 1 within the attempt
+	Seq      int       `json:"seq"`  // from 1 within the attempt
+	Wire     string    `json:"wire"` // the wire format it was asked in: "chat", "responses", "messages", "gemini"
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended"`
 	Model    string    `json:"model"`
@@ -42,6 +46,10 @@ type Exchange struct {
 	Complete bool      `json:"complete"` // the answer ended as it should
 	Error    string    `json:"error"`    // why not
 	Usage    Usage     `json:"usage"`
+	// WorstUSD and WorstTokens are the most that the request could cost, which
+	// is what a budget counts where the cost is unknown; nil without a price.
+	WorstUSD    *float64 `json:"worst_usd"`
+	WorstTokens int64    `json:"worst_tokens"`
 }
 
 // Attempt is one sandboxed execution for a trial.
@@ -65,6 +73,9 @@ type Attempt struct {
 	MemoryPeak  int64   `json:"memory_peak"`
 	TraceState  string  `json:"trace_state"` // "complete", "partial", "lost", "none"
 	Adopted     bool    `json:"adopted"`     // found on disk by resume, after a crash before it was recorded
+	// UsageNote says where the agent's own count of tokens differs from what
+	// was metered from the wire, "" where it does not or tells nothing.
+	UsageNote string `json:"usage_note,omitempty"`
 
 	// Path is the attempt's artefact folder, relative to the run folder, with
 	// slashes. The store sets it; HasArtefacts says whether the folder exists.
@@ -72,9 +83,16 @@ type Attempt struct {
 	HasArtefacts bool   `json:"has_artefacts"`
 }
 
+// The verdicts that there are: by the words of the task, and as the published
+// scorer gives it.
+const (
+	Strict   = "strict"
+	Official = "official"
+)
+
 // Verdict is the score of an attempt's code.
 type Verdict struct {
-	Scorer  string  `json:"scorer"` // "strict", "official"
+	Scorer  string  `json:"scorer"` // Strict, Official
 	Version string  `json:"version"`
 	Solved  bool    `json:"solved"`
 	Reason  string  `json:"reason"` // one line: which function, which input, expected and got

@@ -254,9 +254,9 @@ func (s *Store) listToScore(ctx context.Context, rec *Recovery) error {
 		if t.State != StateUnscored {
 			continue
 		}
-		last := t.Attempts[len(t.Attempts)-1]
+		a := t.Scorable()
 		rec.ToScore = append(rec.ToScore,
-			AttemptRef{TrialKey: t.Key, TaskID: string(t.TaskID), Number: last.Number, Path: last.Path})
+			AttemptRef{TrialKey: t.Key, TaskID: string(t.TaskID), Number: a.Number, Path: a.Path})
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package results
 // schemaVersion is the user_version of the database; applicationID tells a
 // run's database from anybody else's ("cabr").
 const (
-	schemaVersion = 1
+	schemaVersion = 2
 	applicationID = 0x63616272
 )
 
@@ -42,6 +42,7 @@ CREATE TABLE attempts (
 	wall_seconds REAL NOT NULL DEFAULT 0, wait_seconds REAL NOT NULL DEFAULT 0,
 	memory_peak INTEGER NOT NULL DEFAULT 0, trace_state TEXT NOT NULL DEFAULT '',
 	adopted INTEGER NOT NULL DEFAULT 0,
+	usage_note TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (trial_id, number)
 ) WITHOUT ROWID;
 CREATE TABLE exchanges (
@@ -49,6 +50,7 @@ CREATE TABLE exchanges (
 	started TEXT NOT NULL, ended TEXT NOT NULL, model TEXT NOT NULL,
 	status INTEGER NOT NULL, complete INTEGER NOT NULL, error TEXT NOT NULL,
 	input INTEGER, cached INTEGER, output INTEGER, reasoning INTEGER, cost_usd REAL,
+	cache_write INTEGER, wire TEXT NOT NULL DEFAULT '', worst_usd REAL, worst_tokens INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (trial_id, number, seq),
 	FOREIGN KEY (trial_id, number) REFERENCES attempts (trial_id, number)
 ) WITHOUT ROWID;

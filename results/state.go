@@ -117,43 +117,74 @@ func (t *TrialResult) Reason() string {
 	return ""
 }
 
-// derive fills in State, Word, Verdict and the totals from attempts and
-// verdicts. Scorers names the verdicts that a trial needs.
-func (t *TrialResult) derive(retry Retry, scorers []string, scorer string) {
-	plain := make([]Attempt, len(t.Attempts))
-	for i, a := range t.Attempts {
-		plain[i] = a.Attempt
+// sum fills in the totals.
+func (t *TrialResult) sum() {
+	for _, a := range t.Attempts {
 		t.Usage.Add(a.Usage)
 		t.WallSeconds += a.WallSeconds
 	}
+}
+
+// By returns the trial as the named verdict alone has it, like Store.ResultsBy.
+func (t TrialResult) By(scorer string, retry Retry) TrialResult {
+	t.judge(retry, scorer, []string{scorer})
+	return t
+}
+
+// VerdictOf returns the current verdict of a scorer, nil when there is none.
+func (t *TrialResult) VerdictOf(scorer string) *AttemptVerdict {
 	for i := range t.Verdicts {
 		if t.Verdicts[i].Scorer == scorer {
-			t.Verdict = &t.Verdicts[i]
+			return &t.Verdicts[i]
 		}
 	}
-	t.State = t.state(retry, plain, scorers)
+	return nil
+}
+
+// judge fills in Verdict, State and Word: scorer names the verdict that they go
+// by, needed those without which the trial is not done.
+func (t *TrialResult) judge(retry Retry, scorer string, needed []string) {
+	t.Verdict = t.VerdictOf(scorer)
+	t.State = t.state(retry, needed)
 	t.Word = t.word()
 }
 
-func (t *TrialResult) state(retry Retry, attempts []Attempt, scorers []string) State {
-	judged := len(scorers) > 0
-	for _, name := range scorers {
-		judged = judged && slices.ContainsFunc(t.Verdicts, func(v AttemptVerdict) bool { return v.Scorer == name })
+func (t *TrialResult) state(retry Retry, needed []string) State {
+	plain := make([]Attempt, len(t.Attempts))
+	for i, a := range t.Attempts {
+		plain[i] = a.Attempt
 	}
-	if len(attempts) > 0 && attempts[len(attempts)-1].Outcome == "" {
+	missing := slices.ContainsFunc(needed, func(name string) bool { return t.VerdictOf(name) == nil })
+	switch {
+	case len(plain) > 0 && plain[len(plain)-1].Outcome == "":
 		return StateRunning
-	}
-	if judged {
+	case !missing:
 		return StateDone // whatever follows a verdict cannot change it
-	}
-	if retry.Again(attempts) {
+	case len(t.Verdicts) == 0 && retry.Again(plain):
 		return StatePending
-	}
-	last := attempts[len(attempts)-1]
-	if last.Outcome.HasCode() && !last.Unscored {
+	case t.Scorable() != nil:
 		return StateUnscored
 	}
 	return StateDone
+}
+
+// Scorable is the attempt whose code a scorer is given: the one that has a
+// verdict already, so that all verdicts are on the same code, else the last
+// one. Nil when that one left no code.
+func (t *TrialResult) Scorable() *Attempt {
+	if len(t.Attempts) == 0 {
+		return nil
+	}
+	a := &t.Attempts[len(t.Attempts)-1].Attempt
+	for i := range t.Attempts {
+		if len(t.Verdicts) > 0 && t.Attempts[i].Number == t.Verdicts[0].Attempt {
+			a = &t.Attempts[i].Attempt
+		}
+	}
+	if !a.Outcome.HasCode() || a.Unscored {
+		return nil
+	}
+	return a
 }
 
 func (t *TrialResult) word() string {

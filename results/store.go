@@ -151,7 +151,7 @@ func (s *Store) open(mode Mode) (err error) {
 	if err := s.connect(mode == ReadWrite); err != nil {
 		return err
 	}
-	if err := s.checkSchema(); err != nil {
+	if err := s.checkSchema(mode); err != nil {
 		return err
 	}
 	if err := s.loadLock(mode); err != nil {

@@ -27,8 +27,8 @@ func TestTrialFromStartToVerdict(t *testing.T) {
 		t.Fatalf("attempt %d at %q", a.Number, a.Path)
 	}
 	whole := results.Exchange{Seq: 1, Started: begin, Ended: begin.Add(time.Second), Model: "m", Status: 200,
-		Complete: true, Usage: results.Usage{Input: ptr(int64(100)), Cached: ptr(int64(40)), Output: ptr(int64(7)),
-			CostUSD: ptr(0.25)}}
+		Complete: true, Wire: "messages", Usage: results.Usage{Input: ptr(int64(100)), Cached: ptr(int64(40)), CacheWrite: ptr(int64(9)),
+			Output: ptr(int64(7)), CostUSD: ptr(0.25)}, WorstUSD: ptr(1.5), WorstTokens: 900}
 	cut := results.Exchange{Seq: 2, Started: begin, Ended: begin.Add(time.Second), Status: 200, Error: "cut"}
 	for _, e := range []results.Exchange{whole, cut} {
 		if err := s.AddExchange(ctx, a.TrialKey, 1, e); err != nil {
@@ -36,7 +36,7 @@ func TestTrialFromStartToVerdict(t *testing.T) {
 		}
 	}
 	end := ended(a, results.Answered)
-	end.ExitCode = ptr(0)
+	end.ExitCode, end.UsageNote = ptr(0), "the agent counts 3 requests, the wire 2"
 	collect(t, s, end)
 	verdict := results.Verdict{Scorer: "strict", Version: "s1", Solved: true, Reason: "all agree",
 		Checks: []results.Check{{Name: "compiles", Pass: true}}}
@@ -67,7 +67,7 @@ func TestTrialFromStartToVerdict(t *testing.T) {
 	if *u.Input != 100 || *u.Cached != 40 || *u.Output != 7 || u.Reasoning != nil || *u.CostUSD != 0.25 {
 		t.Errorf("usage %+v", u)
 	}
-	if u.Exchanges != 2 || u.Unknown != (results.UsageGaps{Input: 1, Cached: 1, Output: 1, Reasoning: 2, Cost: 1}) {
+	if u.Exchanges != 2 || u.Unknown != (results.UsageGaps{Input: 1, Cached: 1, CacheWrite: 1, Output: 1, Reasoning: 2, Cost: 1}) {
 		t.Errorf("exchanges %d, unknown %+v", u.Exchanges, u.Unknown)
 	}
 	if got, err := s.Exchanges(ctx, a.TrialKey, 1); err != nil || !reflect.DeepEqual(got, []results.Exchange{whole, cut}) {

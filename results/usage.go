@@ -13,11 +13,12 @@ type UsageTotal struct {
 
 // UsageGaps counts exchanges without a figure.
 type UsageGaps struct {
-	Input     int `json:"input"`
-	Cached    int `json:"cached"`
-	Output    int `json:"output"`
-	Reasoning int `json:"reasoning"`
-	Cost      int `json:"cost_usd"`
+	Input      int `json:"input"`
+	Cached     int `json:"cached"`
+	CacheWrite int `json:"cache_write"`
+	Output     int `json:"output"`
+	Reasoning  int `json:"reasoning"`
+	Cost       int `json:"cost_usd"`
 }
 
 // Add adds another sum.
@@ -25,6 +26,7 @@ func (t *UsageTotal) Add(o UsageTotal) {
 	t.Exchanges += o.Exchanges
 	addFigure(&t.Input, &t.Unknown.Input, o.Input, o.Unknown.Input, t.Exchanges)
 	addFigure(&t.Cached, &t.Unknown.Cached, o.Cached, o.Unknown.Cached, t.Exchanges)
+	addFigure(&t.CacheWrite, &t.Unknown.CacheWrite, o.CacheWrite, o.Unknown.CacheWrite, t.Exchanges)
 	addFigure(&t.Output, &t.Unknown.Output, o.Output, o.Unknown.Output, t.Exchanges)
 	addFigure(&t.Reasoning, &t.Unknown.Reasoning, o.Reasoning, o.Unknown.Reasoning, t.Exchanges)
 	addFigure(&t.CostUSD, &t.Unknown.Cost, o.CostUSD, o.Unknown.Cost, t.Exchanges)

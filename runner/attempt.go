@@ -44,14 +44,15 @@ type attempt struct {
 	staged    bool        // the provider error was asked for by the scripted model
 	owed      debts
 
-	job    agent.Job
-	launch agent.Launch
-	box    sandbox.Box
-	conn   ModelConn
-	gate   *gateway.Session
-	served chan struct{} // closed when the gateway has stopped serving
-	art    *results.Artefacts
-	out    *outputs
+	job     agent.Job
+	launch  agent.Launch
+	box     sandbox.Box
+	conn    ModelConn
+	gate    *gateway.Session
+	served  chan struct{} // closed when the gateway has stopped serving
+	metered metered
+	art     *results.Artefacts
+	out     *outputs
 	// exited is closed when the agent's program has ended and its output is
 	// written; exit is valid then. Nil when it never started.
 	exited chan struct{}
@@ -96,6 +97,10 @@ func (s *Sweep) attempt(ctx context.Context, t results.Trial, task *tasks.Task) 
 // perform goes from an empty box to the collected evidence. Whatever fails on
 // the way, the box is removed at the end.
 func (a *attempt) perform(ctx context.Context) {
+	if a.sweep.Agent.Traits().Bare != "" {
+		a.performBare(ctx)
+		return
+	}
 	defer a.close(ctx)
 	if err := a.open(ctx); err != nil {
 		a.fault(ctx, err)
@@ -168,13 +173,14 @@ func (a *attempt) openGateway() error {
 	}
 	m := a.sweep.Model
 	a.gate, err = a.sweep.Gateway.Open(gateway.SessionOptions{
-		Upstream: m.Upstream, Model: m.Wire, Record: recorder,
+		Upstream: m.Upstream, Model: m.Wire, Login: m.Login, Record: recorder,
 		Script: gateway.Script{
 			Place: a.trial.Seq, File: tasks.SolutionFile,
 			Starter: a.task.Starter[tasks.SolutionFile], Reference: a.task.Reference[tasks.SolutionFile],
 			Edited: a.task.Check.Edited,
 		},
 		OnExchange: a.addExchange,
+		Price:      m.Price, Budget: a.sweep.Budget, Trial: a.trial.Key, Wires: a.wires(),
 	})
 	if err != nil {
 		return errors.Join(err, recording.Close())
@@ -193,7 +199,18 @@ func (a *attempt) openGateway() error {
 	return nil
 }
 
+// wires are those that the agent was told to speak.
+func (a *attempt) wires() []gateway.Wire {
+	if a.sweep.Ask.Wire == "" {
+		return nil
+	}
+	return []gateway.Wire{gateway.Wire(a.sweep.Ask.Wire)}
+}
+
 func (a *attempt) addExchange(e gateway.Exchange) error {
+	if e.Status >= 200 && e.Status <= 299 {
+		a.noteUsage(e.Usage)
+	}
 	record := exchangeRecord(e)
 	err := a.sweep.Store.AddExchange(context.Background(), a.trial.Key, a.record.Number, record)
 	if err != nil {
@@ -202,18 +219,38 @@ func (a *attempt) addExchange(e gateway.Exchange) error {
 	return err
 }
 
+// prepare asks the agent how it is to be started.
+func (a *attempt) prepare(session string) (err error) {
+	host, ask := fmt.Sprintf("http://127.0.0.1:%d", relay.Port), a.sweep.Ask
+	a.job = agent.Job{
+		Model: a.sweep.Model.Agent, Prompt: a.task.Statement, SessionID: session,
+		Root: host + a.gate.Root(), BaseURL: host + a.gate.BasePath(),
+		Wire: ask.Wire, Effort: ask.Effort, Instructions: ask.Instructions,
+		Workspace: sandbox.WorkspaceDir, Home: sandbox.HomeDir,
+	}
+	if a.sweep.Model.Login != nil {
+		a.job.Login = agent.Login(a.gate.GuestLogin(fmt.Sprintf("127.0.0.1:%d", relay.Port)))
+	}
+	if a.sweep.Agent.Traits().Solution {
+		a.job.Solution = a.task.Reference
+	}
+	if a.launch, err = a.sweep.Agent.Launch(a.job); err != nil {
+		// Trying again cannot mend it.
+		return &sandbox.Fault{Op: "starting the agent", Kind: sandbox.FaultBadSpec, Err: err}
+	}
+	return nil
+}
+
 // start starts the agent under its own uid.
 func (a *attempt) start(ctx context.Context) error {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return err
 	}
-	a.job = agent.Job{
-		Model: a.sweep.Model.Agent, Prompt: a.task.Statement, SessionID: id.String(),
-		BaseURL:   fmt.Sprintf("http://127.0.0.1:%d%s", relay.Port, a.gate.BasePath()),
-		Workspace: sandbox.WorkspaceDir, Home: sandbox.HomeDir,
+	if err := a.prepare(id.String()); err != nil {
+		return err
 	}
-	if a.launch, err = a.sweep.Agent.Launch(a.job); err != nil {
+	if err := a.unpack(ctx); err != nil {
 		return err
 	}
 	stdout, err := a.art.Root().Create(results.StdoutFile)

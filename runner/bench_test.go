@@ -32,7 +32,9 @@ func (nop) Launch(agent.Job) (agent.Launch, error) {
 	return agent.Launch{Args: []string{"/bin/true"}, Signal: "TERM", Sessions: []string{"session"}}, nil
 }
 
-func (nop) ReadTrace(*os.Root, agent.Job) (*trace.Trace, error) { return nil, nil }
+func (nop) Traits() agent.Traits { return agent.Traits{Wires: []string{"chat"}} }
+
+func (nop) ReadTrace(*os.Root, string, agent.Job) (*trace.Trace, error) { return nil, nil }
 
 // BenchmarkRealTrial is a whole trial of an agent that does nothing on the real
 // engine: rows, box, relay, gateway, exec, end, collecting, artefacts. Compare

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -198,9 +199,7 @@ func (a *attempt) readCode(files *os.Root) {
 		}
 		code[p] = string(text)
 	}
-	a.code = code
-	a.evidence.HasSolution = true
-	a.evidence.Unchanged = code.Equal(a.task.Starter)
+	a.setCode(code)
 }
 
 // missing explains why a file of the starter is not among what was read.
@@ -223,15 +222,21 @@ func (a *attempt) readTrace() {
 	}
 	defer dir.Close()
 	// A trace that cannot be read voids nothing that was paid for.
-	a.evidence.Trace, err = a.sweep.Agent.ReadTrace(dir, a.job)
+	stdout := filepath.Join(a.art.Root().Name(), results.StdoutFile)
+	a.evidence.Trace, err = a.sweep.Agent.ReadTrace(dir, stdout, a.job)
 	if err != nil {
 		a.collected.HomeState = "partial"
 	}
+	a.compareUsage()
 }
 
 // conclude turns the evidence into the record.
 func (a *attempt) conclude() {
 	r := &a.record
+	traits := a.sweep.Agent.Traits()
+	// Of connections that the box has to itself no answer is seen.
+	unseen := !traits.AsksModel() || a.sweep.Model.Login.Passthrough()
+	a.evidence.Success, a.evidence.NoModel = traits.Success, unseen
 	if a.gate != nil {
 		a.concludeGateway()
 	}
@@ -272,6 +277,10 @@ func (a *attempt) concludeGateway() {
 // that a command in the box has sent.
 func (a *attempt) failed(stats gateway.Stats) {
 	f := stats.LastError
+	if f != nil && f.Kind == gateway.FailureBudget {
+		a.overBudget(f)
+		return
+	}
 	if f == nil || f.Kind == gateway.FailureRequest && stats.Answers > 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/results/trace"
+	"cabra-run/runner/agent"
 )
 
 // The limits that an attempt can run into, as results.Attempt.LimitHit names them.
@@ -16,6 +17,8 @@ const (
 	LimitDisk     = "disk"
 	LimitOutput   = "output"
 	LimitProtocol = "protocol"
+	// LimitBudget is the budget of an attempt or of its trial.
+	LimitBudget = "budget"
 )
 
 // ending is why an attempt was ended from outside; empty when the agent ended by itself.
@@ -48,6 +51,8 @@ type evidence struct {
 	Answers  int
 	ExitCode *int
 	Trace    *trace.Trace
+	Success  agent.Success // what proves that the agent came to its end
+	NoModel  bool          // it asks no model
 	// HasSolution is whether every file of the starter was read back.
 	HasSolution bool
 	Unchanged   bool
@@ -95,7 +100,7 @@ func judge(e evidence) judgement {
 // limit which one of its commands met nor a failed request beside its work
 // decided the attempt.
 func (e evidence) finished() bool {
-	return e.Ended == endedItself && e.Trace != nil && e.Trace.Completed
+	return e.Ended == endedItself && e.Success.Finished(e.Trace, e.ExitCode)
 }
 
 func (e evidence) withCode(o results.Outcome, reason string) judgement {
@@ -108,13 +113,10 @@ func (e evidence) withCode(o results.Outcome, reason string) judgement {
 
 // agentError returns why the agent failed by itself, or "".
 func (e evidence) agentError() string {
-	if e.Answers == 0 {
+	if e.Answers == 0 && !e.NoModel {
 		return "ended before the first model answer" + e.exit()
 	}
-	if e.Trace != nil && e.Trace.Error != nil {
-		return fmt.Sprintf("the session ended in an error (%s): %s", e.Trace.Error.Type, e.Trace.Error.Message)
-	}
-	return ""
+	return e.Success.Failure(e.Trace, e.ExitCode)
 }
 
 func (e evidence) exit() string {

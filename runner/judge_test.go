@@ -6,6 +6,7 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/results/trace"
+	"cabra-run/runner/agent"
 )
 
 func intPtr(n int) *int { return &n }
@@ -15,6 +16,7 @@ func TestJudge(t *testing.T) {
 	done := &trace.Trace{Completed: true}
 	unfinished := &trace.Trace{}
 	broken := &trace.Trace{Error: &trace.Error{Type: "query", Message: "boom"}}
+	strict := agent.Success{Completed: true, Exit: true}
 	failure := &providerFailure{Status: 500, Message: "overloaded"}
 	tests := []struct {
 		name      string
@@ -27,6 +29,11 @@ func TestJudge(t *testing.T) {
 		{"answered, exit code does not matter", evidence{Answers: 2, Trace: done, HasSolution: true, ExitCode: intPtr(1)}, results.Answered, "", false},
 		{"gave up without completing is an answer", evidence{Answers: 7, Trace: unfinished, HasSolution: true}, results.Answered, "", false},
 		{"a lost trace does not void paid work", evidence{Answers: 2, HasSolution: true}, results.Answered, "", false},
+		{"asks no model", evidence{NoModel: true, Success: strict, HasSolution: true, Unchanged: true, ExitCode: intPtr(0)}, results.Answered, "", true},
+		{"asks no model and failed", evidence{NoModel: true, Success: strict, HasSolution: true, ExitCode: intPtr(1)}, results.AgentError, "", false},
+		{"breaks off, where a finished trace is needed", evidence{Answers: 2, Success: strict, Trace: unfinished, HasSolution: true, ExitCode: intPtr(0)}, results.AgentError, "", false},
+		{"bad exit code after the finished work", evidence{Answers: 2, Success: strict, Trace: done, HasSolution: true, ExitCode: intPtr(143)}, results.Answered, "", false},
+		{"a limit beside the finished work of an agent without traces", evidence{Answers: 2, Success: agent.Success{Exit: true}, LimitHit: LimitMemory, HasSolution: true, ExitCode: intPtr(0)}, results.Answered, "", false},
 		{"unchanged", evidence{Answers: 2, Trace: done, HasSolution: true, Unchanged: true}, results.Answered, "", true},
 		{"exit 0 without any answer", evidence{Trace: unfinished, HasSolution: true, Unchanged: true, ExitCode: intPtr(0)}, results.AgentError, "", true},
 		{"own error at the end", evidence{Answers: 1, Trace: broken, HasSolution: true}, results.AgentError, "", false},

@@ -16,10 +16,13 @@ type plan struct {
 	open    map[tasks.ID][]openTrial
 }
 
-// openTrial is a trial that is not done, with the attempts it has had.
+// openTrial is a trial that is not done, with the attempts it has had and the
+// verdicts that it has already.
 type openTrial struct {
 	trial    results.Trial
 	attempts []results.Attempt
+	verdicts []results.Verdict
+	toScore  *results.Attempt // set when verdicts are all that it lacks
 }
 
 // take hands out the open trials of a task, once.
@@ -52,6 +55,12 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 		for _, a := range t.Attempts {
 			open.attempts = append(open.attempts, a.Attempt)
 		}
+		for _, v := range t.Verdicts {
+			open.verdicts = append(open.verdicts, v.Verdict)
+		}
+		if t.State == results.StateUnscored {
+			open.toScore = t.Scorable()
+		}
 		p.open[t.TaskID] = append(p.open[t.TaskID], open)
 	}
 	return p, nil
@@ -80,8 +89,9 @@ func (s *Sweep) trials(ctx context.Context) ([]results.Trial, error) {
 // exchangeRecord is a gateway's exchange in the words of the store.
 func exchangeRecord(e gateway.Exchange) results.Exchange {
 	return results.Exchange{
-		Seq: e.Seq, Started: e.Started, Ended: e.Ended, Model: e.Model, Status: e.Status,
-		Complete: e.Complete, Error: e.Error,
-		Usage: results.Usage{Input: e.Usage.Input, Cached: e.Usage.Cached, Output: e.Usage.Output, Reasoning: e.Usage.Reasoning},
+		Seq: e.Seq, Wire: string(e.Wire), Started: e.Started, Ended: e.Ended, Model: e.Model, Status: e.Status,
+		Complete: e.Complete, Error: e.Error, WorstUSD: e.WorstUSD, WorstTokens: e.WorstTokens,
+		Usage: results.Usage{Input: e.Usage.Input, Cached: e.Usage.Cached, CacheWrite: e.Usage.CacheWrite,
+			Output: e.Usage.Output, Reasoning: e.Usage.Reasoning, CostUSD: e.CostUSD},
 	}
 }

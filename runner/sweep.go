@@ -14,6 +14,7 @@ import (
 	"cabra-run/runner/agent"
 	"cabra-run/sandbox"
 	"cabra-run/sandbox/gateway"
+	"cabra-run/sandbox/gateway/price"
 	"cabra-run/tasks"
 )
 
@@ -23,11 +24,18 @@ type Sweep struct {
 	Store  *results.Store
 	Agent  agent.Agent
 	Model  Model
+	Ask    Ask
 	Scorer Scorer
+	// Verdicts names those that every trial gets, nil for those of the store's
+	// lock. Without one that the lock names a trial is not done.
+	Verdicts []string
 
 	Engine  sandbox.Engine
 	Image   string // ID of the agent's image
 	Gateway *gateway.Gateway
+	// Budget bounds what the run may spend; nil bounds nothing. When it is used
+	// up the sweep ends in order, and what was not finished stays pending.
+	Budget *gateway.Budget
 
 	Settings Settings
 	Stop     *Stopper
@@ -51,6 +59,19 @@ type Model struct {
 	Agent    string // what the CLI is told
 	Wire     string // what the provider is asked for
 	Upstream gateway.Upstream
+	Wires    []string // the wire formats that the upstream serves
+	// Price says what its tokens cost; nil leaves costs unknown.
+	Price *price.Model
+	// Login is set where the agent asks its maker's own hosts.
+	Login *gateway.Login
+}
+
+// Ask is what the agent is told beside its task and its model.
+type Ask struct {
+	Wire   string // the wire format to speak, one of the agent's
+	Effort string // reasoning effort, "" for its own default
+	// Instructions lets files such as AGENTS.md in the workspace instruct it.
+	Instructions bool
 }
 
 // ModelConn is the host's end of a box's model connection: every connection
@@ -61,9 +82,11 @@ type ModelConn interface {
 	Err() error            // why; what the box did wrong wraps relay.ErrProtocol
 }
 
-// Scorer judges code. An error is a failure of ours, never of the code.
+// Scorer judges code.
 type Scorer interface {
-	Score(ctx context.Context, task *tasks.Task, code tasks.Files) (results.Verdict, error)
+	// ScoreBy gives the named verdicts. With an error, which is a failure of
+	// ours and never of the code, it returns those that it could give.
+	ScoreBy(ctx context.Context, task *tasks.Task, code tasks.Files, verdicts ...string) ([]results.Verdict, error)
 }
 
 // Settings are the knobs of a sweep.
@@ -87,6 +110,7 @@ type Summary struct {
 	// WithoutOutcome counts finished trials that say nothing about the agent.
 	WithoutOutcome int
 	Paused         string // why the breaker paused the sweep
+	Budget         string // what the run has spent, when its budget ended the sweep
 	Stopped        string // why it was stopped from outside
 }
 
@@ -97,6 +121,7 @@ func (s *Sweep) Run(ctx context.Context) (Summary, error) {
 	s.prepare()
 	ctx, cancel := s.abortable(ctx)
 	defer cancel()
+	defer s.heedBudget()()
 	todo, err := s.plan(ctx)
 	if err != nil {
 		return Summary{}, err
@@ -171,7 +196,7 @@ func (s *Sweep) fail(err error) {
 }
 
 func (s *Sweep) summarise(ctx context.Context) (Summary, error) {
-	sum := Summary{Paused: s.paused}
+	sum := Summary{Paused: s.paused, Budget: s.overBudget()}
 	for t, err := range s.Store.Results(context.WithoutCancel(ctx)) {
 		if err != nil {
 			return sum, err

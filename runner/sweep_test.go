@@ -368,14 +368,14 @@ type failingScorer struct {
 	left int
 }
 
-func (f *failingScorer) Score(ctx context.Context, t *tasks.Task, code tasks.Files) (results.Verdict, error) {
+func (f *failingScorer) ScoreBy(ctx context.Context, t *tasks.Task, code tasks.Files, names ...string) ([]results.Verdict, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left > 0 {
 		f.left--
-		return results.Verdict{}, errors.New("no scorer box")
+		return nil, errors.New("no scorer box")
 	}
-	return equal{}.Score(ctx, t, code)
+	return equal{}.ScoreBy(ctx, t, code, names...)
 }
 
 // What could not be scored is scored by a resume, without another attempt.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -46,7 +47,9 @@ func (toy) Launch(j agent.Job) (agent.Launch, error) {
 	return agent.Launch{Args: []string{"toy", j.BaseURL}, Stdin: j.Prompt, Signal: "TERM", Sessions: []string{"session"}}, nil
 }
 
-func (toy) ReadTrace(home *os.Root, _ agent.Job) (*trace.Trace, error) {
+func (toy) Traits() agent.Traits { return agent.Traits{Wires: []string{"chat"}} }
+
+func (toy) ReadTrace(home *os.Root, _ string, _ agent.Job) (*trace.Trace, error) {
 	text, err := home.ReadFile("session")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -100,11 +103,13 @@ func (w *world) relay(ctx context.Context, p *fake.Proc) int {
 	case "serve":
 		return w.serve(ctx, p)
 	case "guest":
-		for i, a := range p.Args {
-			if a == "--" {
-				return w.toy(ctx, p, p.Args[i+1:])
-			}
+		i := slices.Index(p.Args, "--") + 1
+		if p.Args[i] == "/bin/true" {
+			return 0
 		}
+		return w.toy(ctx, p, p.Args[i:])
+	case "unpack":
+		return unpack(p)
 	case "signal", "kill":
 		return w.stop(p)
 	case "archive":
@@ -219,6 +224,22 @@ func archive(p *fake.Proc) int {
 	return 0
 }
 
+// unpack writes plain files; the real program is tested beside its source.
+func unpack(p *fake.Proc) int {
+	dir := map[string]string{sandbox.HomeDir: p.Box.Home(), sandbox.WorkspaceDir: p.Box.Workspace()}[p.Args[len(p.Args)-1]]
+	for tr := tar.NewReader(p.Stdin); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return 0
+		}
+		text, readErr := io.ReadAll(tr)
+		if err != nil || readErr != nil || os.WriteFile(filepath.Join(dir, h.Name), text, fs.FileMode(h.Mode)) != nil {
+			fmt.Fprintln(p.Stderr, "no room")
+			return 1
+		}
+	}
+}
+
 // model is an upstream that says what a function tells it to.
 type model struct {
 	mu     sync.Mutex
@@ -256,8 +277,12 @@ func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
 // equal is a scorer that knows only the reference.
 type equal struct{}
 
-func (equal) Score(_ context.Context, t *tasks.Task, code tasks.Files) (results.Verdict, error) {
-	return results.Verdict{Scorer: "strict", Version: "toy", Solved: code.Equal(t.Reference), Reason: "compared"}, nil
+func (equal) ScoreBy(_ context.Context, t *tasks.Task, code tasks.Files, names ...string) ([]results.Verdict, error) {
+	var verdicts []results.Verdict
+	for _, name := range names {
+		verdicts = append(verdicts, results.Verdict{Scorer: name, Version: "toy", Solved: code.Equal(t.Reference), Reason: "compared"})
+	}
+	return verdicts, nil
 }
 
 // rig is a sweep on a fake host.

@@ -2,16 +2,24 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"cabra-run/results"
+	"cabra-run/runner/score"
 	"cabra-run/tasks"
 )
 
 // trial makes attempts until the trial is decided, and has the last one's code
 // scored. Only a store that cannot be written ends the sweep.
 func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
+	if open.toScore != nil { // its attempts are made
+		s.finish(ctx, open, task, *open.toScore, nil)
+		return
+	}
 	attempts := open.attempts
 	var code tasks.Files
 	for s.Settings.Retry.Again(attempts) {
@@ -33,7 +41,7 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 			return
 		}
 	}
-	s.finish(ctx, open.trial, task, attempts[len(attempts)-1], code)
+	s.finish(ctx, open, task, attempts[len(attempts)-1], code)
 }
 
 // pauseBefore waits between two attempts that this process makes.
@@ -77,16 +85,17 @@ func (s *Sweep) pause(why string) {
 }
 
 // finish scores the code of a trial's last attempt and says that it is done.
-func (s *Sweep) finish(ctx context.Context, t results.Trial, task *tasks.Task, last results.Attempt, code tasks.Files) {
+// The word that it says goes by the run's first verdict.
+func (s *Sweep) finish(ctx context.Context, open openTrial, task *tasks.Task, last results.Attempt, code tasks.Files) {
 	word, reason := string(last.Outcome), last.Reason
 	if last.Outcome.HasCode() && !last.Unscored {
-		v, err := s.score(ctx, t, task, last, code)
+		verdicts, err := s.score(ctx, open, task, last, code)
 		if err != nil {
 			s.Observer.observe(Event{Kind: Notice, Task: task.ID, Attempt: last.Number,
-				Reason: plainLine(fmt.Sprintf("not scored yet, a resume will do it: %v", err))})
+				Reason: plainLine(notScored(verdicts, err))})
 			return
 		}
-		if last.Outcome == results.Answered {
+		if v := verdictOf(verdicts, s.Store.Lock().Verdict()); v != nil && last.Outcome == results.Answered {
 			word, reason = results.Failed, v.Reason
 			if v.Solved {
 				word = results.Solved
@@ -96,31 +105,69 @@ func (s *Sweep) finish(ctx context.Context, t results.Trial, task *tasks.Task, l
 	s.Observer.observe(Event{Kind: TrialDone, Task: task.ID, Attempt: last.Number, Outcome: last.Outcome, Word: word, Reason: reason})
 }
 
-// score judges code and records the verdict; a failure of the engine is tried
-// again as an attempt would be.
-func (s *Sweep) score(ctx context.Context, t results.Trial, task *tasks.Task, a results.Attempt, code tasks.Files) (results.Verdict, error) {
+// notScored says what is missing of a trial's verdicts, and why.
+func notScored(have []results.Verdict, err error) string {
+	if len(have) == 0 {
+		return fmt.Sprintf("not scored yet, a resume will do it: %v", err)
+	}
+	return fmt.Sprintf("only the %s verdict was given, a resume will add the other: %v", have[0].Scorer, err)
+}
+
+func verdictOf(list []results.Verdict, scorer string) *results.Verdict {
+	for i := range list {
+		if list[i].Scorer == scorer {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// score records the verdicts that a trial lacks and returns all that it has
+// then. One that could not be given costs no other; it is tried again as an
+// attempt would be.
+func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a results.Attempt, code tasks.Files) ([]results.Verdict, error) {
+	have := open.verdicts
 	if code == nil { // of an attempt that an earlier process made
 		var err error
 		if code, err = StoredCode(s.Store, a, task); err != nil {
-			return results.Verdict{}, err
+			return have, err
 		}
 	}
 	for k := 0; ; k++ {
-		v, err := s.Scorer.Score(ctx, task, code)
-		if err == nil {
-			if err := s.Store.SetVerdict(context.WithoutCancel(ctx), t.Key, a.Number, v); err != nil {
-				s.fail(fmt.Errorf("recording the verdict of %s: %w", task.ID, err))
-				return v, err
-			}
-			return v, nil
+		missing := slices.DeleteFunc(s.verdicts(), func(name string) bool { return verdictOf(have, name) != nil })
+		if len(missing) == 0 {
+			return have, nil
 		}
-		if k >= s.Settings.Retry.Infra || ctx.Err() != nil {
-			return v, err
+		given, err := s.Scorer.ScoreBy(ctx, task, code, missing...)
+		for _, v := range given {
+			if err := s.Store.SetVerdict(context.WithoutCancel(ctx), open.trial.Key, a.Number, v); err != nil {
+				s.fail(fmt.Errorf("recording a verdict on %s: %w", task.ID, err))
+				return have, err
+			}
+			have = append(have, v)
+		}
+		if err == nil && len(given) < len(missing) {
+			err = fmt.Errorf("the scorer gave %d of the verdicts %s", len(given), strings.Join(missing, ", "))
+		}
+		if err == nil {
+			return have, nil
+		}
+		var broken *score.TaskDefect // the same tomorrow
+		if k >= s.Settings.Retry.Infra || ctx.Err() != nil || errors.As(err, &broken) {
+			return have, err
 		}
 		if err := s.Pause(ctx, pause(k)); err != nil {
-			return v, err
+			return have, err
 		}
 	}
+}
+
+// verdicts names those that a trial of this sweep gets.
+func (s *Sweep) verdicts() []string {
+	if len(s.Verdicts) > 0 {
+		return slices.Clone(s.Verdicts)
+	}
+	return slices.Clone(s.Store.Lock().Verdicts())
 }
 
 // StoredCode reads the starter's files as a recorded attempt left them.

@@ -92,7 +92,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) bool {
 		w.unread = 0
 	}
 	stats := w.gate.Stats()
-	if gaveUp(stats) {
+	if gaveUp(stats) || stats.OverBudget != "" {
 		// The gateway has tried long enough; the CLI would only start over.
 		w.failed(stats)
 		return true

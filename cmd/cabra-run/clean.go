@@ -1,12 +1,20 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"cabra-run/sandbox/docker"
+)
+
+// What an engine may take in all, beside the deadlines of its single calls.
+const (
+	askTime   = time.Minute      // to list something
+	cleanTime = 10 * time.Minute // to remove what there is
 )
 
 func newClean(a *app) *cobra.Command {
@@ -21,12 +29,16 @@ and images stay; for images there is: cabra-run images prune.`,
 			if err := os.MkdirAll(a.stateDir, 0o700); err != nil {
 				return err
 			}
-			e, err := docker.New(cmd.Context(), docker.Options{Host: a.engineHost, StateDir: a.stateDir})
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			ctx, cancel := context.WithTimeout(ctx, cleanTime)
+			defer cancel()
+			e, err := docker.New(ctx, docker.Options{Host: a.engineHost, StateDir: a.stateDir})
 			if err != nil {
 				return err
 			}
 			defer e.Close()
-			gone, err := e.Reap(cmd.Context())
+			gone, err := e.Reap(ctx)
 			if err != nil {
 				return err
 			}

@@ -22,22 +22,50 @@ const minFree = 5 << 30
 func newDoctor(a *app) *cobra.Command {
 	var fix bool
 	var base string
+	var check modelCheck
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "check this machine, and with --fix set up what is missing",
 		Long: `Checks engine, images, disk and folders. With --fix it builds missing images and,
 as root on a Debian-like system where no engine answers, installs and starts the
-distribution's engine. Every step is said before it is taken.`,
+distribution's engine. Every step is said before it is taken.
+
+With --model PROVIDER/NAME it also checks that the provider is defined, that its
+key is there, what the model costs, and (without --no-preflight) that it gives one
+tiny answer, in the wire format of --agent.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check.agent != "" && check.model == "" {
+				return usagef("--agent says how --model is asked, and there is none")
+			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return doctor(ctx, a, host{}, fix, base)
+			if check.model == "" {
+				return doctor(ctx, a, host{}, fix, base)
+			}
+			return doctorBoth(ctx, a, check, func() error { return doctor(ctx, a, host{}, fix, base) })
 		},
 	}
 	cmd.Flags().BoolVar(&fix, "fix", false, "set up what is missing")
 	cmd.Flags().StringVar(&base, "base", "", "base image: pull, bootstrap or an image (default: pull, else bootstrap)")
+	check.addFlags(cmd)
 	return cmd
+}
+
+// doctorBoth checks a model, and then the machine whatever came of the model.
+func doctorBoth(ctx context.Context, a *app, check modelCheck, machine func() error) error {
+	err := a.checkModel(ctx, check)
+	if err == nil {
+		return machine()
+	}
+	if _, code := explain(err); code == exitUsage || ctx.Err() != nil {
+		return err
+	}
+	code := printError(a.stderr, err)
+	if err := machine(); err != nil {
+		return err
+	}
+	return silent(code)
 }
 
 func doctor(ctx context.Context, a *app, m machine, fix bool, base string) error {

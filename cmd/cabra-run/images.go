@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/docker/go-units"
@@ -23,15 +24,16 @@ func newImages(a *app) *cobra.Command {
 	return cmd
 }
 
-// imageNames are the images that people ask for.
+// imageNames are the images that a run with the default agent needs, and base,
+// which people build upon.
 func imageNames() []string { return []string{"base", "copilot", "scorer"} }
 
 func newImagesBuild(a *app) *cobra.Command {
 	var base, bundle string
-	var keep bool
+	var keep, all bool
 	cmd := &cobra.Command{
-		Use:   "build [IMAGE…]",
-		Short: "build what is missing (default: all)",
+		Use:   "build [IMAGE[@VERSION]…]",
+		Short: "build what is missing (default: " + strings.Join(imageNames(), ", ") + ")",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := images.New(images.Options{Host: a.engineHost, Base: base, CABundle: bundle, KeepCA: keep, StateDir: a.stateDir, Log: a.say})
 			if err != nil {
@@ -40,9 +42,13 @@ func newImagesBuild(a *app) *cobra.Command {
 			defer b.Close()
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
+			if all {
+				args = b.Names()
+			}
 			return buildImages(ctx, a, b, args)
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "those of all agents")
 	cmd.Flags().StringVar(&base, "base", "", "base image: pull, bootstrap or an image (default: pull, else bootstrap)")
 	cmd.Flags().StringVar(&bundle, "ca-bundle", "", "PEM file that the build trusts (default: the host's, where it has certificates of its own)")
 	cmd.Flags().BoolVar(&keep, "keep-ca", false, "leave the bundle in the agents' images")
@@ -50,8 +56,10 @@ func newImagesBuild(a *app) *cobra.Command {
 }
 
 func buildImages(ctx context.Context, a *app, b *images.Builder, names []string) error {
-	if err := knownImages(names); err != nil {
-		return err
+	for _, name := range names {
+		if _, err := b.Version(name); err != nil {
+			return usagef("%v; images are %s", err, strings.Join(b.Names(), ", "))
+		}
 	}
 	if len(names) == 0 {
 		names = imageNames()
@@ -61,20 +69,7 @@ func buildImages(ctx context.Context, a *app, b *images.Builder, names []string)
 		if err != nil {
 			return err
 		}
-		a.say(fmt.Sprintf("image %-8s %s  %s", img.Name, img.Tag, units.HumanSize(float64(img.Bytes))))
-	}
-	return nil
-}
-
-func knownImages(names []string) error {
-	for _, n := range names {
-		known := false
-		for _, k := range imageNames() {
-			known = known || k == n
-		}
-		if !known {
-			return usagef("no image %q; there is: base, copilot, scorer", n)
-		}
+		a.say(fmt.Sprintf("image %-9s %s  %s", img.Name, img.Tag, units.HumanSize(float64(img.Bytes))))
 	}
 	return nil
 }
@@ -90,7 +85,9 @@ func newImagesList(a *app) *cobra.Command {
 				return err
 			}
 			defer b.Close()
-			list, err := b.List(cmd.Context())
+			ctx, cancel := context.WithTimeout(cmd.Context(), askTime)
+			defer cancel()
+			list, err := b.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -131,7 +128,11 @@ func newImagesPrune(a *app) *cobra.Command {
 				return err
 			}
 			defer b.Close()
-			gone, err := b.Prune(cmd.Context(), all)
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			ctx, cancel := context.WithTimeout(ctx, cleanTime)
+			defer cancel()
+			gone, err := b.Prune(ctx, all)
 			for _, img := range gone {
 				a.say("removed " + img.Tag)
 			}

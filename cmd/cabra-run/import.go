@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cabra-run/results"
-	"cabra-run/runner/score"
 	"cabra-run/tasks"
 	"cabra-run/tasks/official"
 )
@@ -299,10 +298,6 @@ func (im *importing) lock(set, statements string) (results.Lock, error) {
 		Provider:    results.Provider{Description: "official response files in " + from},
 		Repetitions: 1, Network: unknownVersion,
 		Retry:  results.Retry{Attempts: 1}, // nothing is tried again
-		Scorer: importScorer(), Host: hostFacts(),
+		Scorer: scorerFacts(), Host: hostFacts(),
 	}, nil
-}
-
-func importScorer() results.Scorer {
-	return results.Scorer{Version: score.StrictVersion, Verdicts: []string{score.Strict}}
 }

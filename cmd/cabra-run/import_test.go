@@ -195,12 +195,43 @@ func TestRealImport(t *testing.T) {
 	if !strings.Contains(out, "official-copilot unknown, model some-model") {
 		t.Errorf("report\n%s", out)
 	}
-	words := ""
+	words, official := "", ""
 	for _, row := range p.rows(t, "r") {
 		words += " " + row.Outcome
+		if row.OfficialSolved == nil {
+			official += " none"
+		} else {
+			official += " " + word(*row.OfficialSolved)
+		}
 	}
-	if words != " solved failed failed agent_error" {
-		t.Errorf("outcomes%s", words)
+	if words != " solved failed failed agent_error" || official != " solved failed failed none" {
+		t.Errorf("outcomes%s, official%s", words, official)
 	}
 	p.wantNothingLeft(t)
+}
+
+// A right answer in another shape, which only one of the verdicts accepts, is
+// shown with the reason of each; scoring again changes nothing.
+func TestRealVerdictsDiffer(t *testing.T) {
+	p := newPlace(t)
+	responses := writeResponses(t, "", reference, withState, reference, reference)
+	out, errOut, exit := p.cabra(t, "import", "responses", responses, "--grid", importGrid, "--run", "r", "--jobs", "2")
+	if exit != exitOK || !strings.Contains(out, "the verdicts differ on 1 trials") {
+		t.Fatalf("exit code %d\n%s\n%s", exit, errOut, out)
+	}
+	out, errOut, exit = p.cabra(t, "report", "r", "--scorer", "both")
+	if exit != exitOK || !strings.Contains(out, "\nofficial alone       1  structure 1\n") ||
+		!strings.Contains(out, "\n  strict    failed  structure: ") || !strings.Contains(out, "\n  official  solved") {
+		t.Errorf("exit code %d\n%s\n%s", exit, errOut, out)
+	}
+	if out, errOut, exit = p.cabra(t, "score", "r"); exit != exitOK || !strings.Contains(out, "scored 4 trials, 0 verdicts changed\n") {
+		t.Errorf("exit code %d\n%s\n%s", exit, errOut, out)
+	}
+	p.wantNothingLeft(t)
+}
+
+// withState answers with the reference and a variable of its own, which the
+// task does not ask for and the published scorer does not look at.
+func withState(k official.Key, t *tasks.Task) string {
+	return code(t.Reference[tasks.SolutionFile]+"\n\nextra = 1\n")(k, t)
 }

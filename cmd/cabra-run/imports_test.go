@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"images":          {"sandbox", "sandbox/docker"}, // for finding the engine in one way
 	"runner":          nil,                           // all of ours but cmd
 	"runner/agent":    {"tasks", "sandbox", "results/trace"},
+	"runner/model":    {"tasks", "sandbox/gateway"},
 	"runner/score":    {"tasks", "tasks/mt", "sandbox", "results"},
 	"results":         {"tasks"},
 	"results/trace":   {"results"},
@@ -43,6 +44,9 @@ var mayImport = map[string][]string{
 var external = map[string][]string{
 	"github.com/docker/docker": {"sandbox/docker", "images"},
 	"github.com/rs/zerolog":    {"cmd/cabra-run", "runner"},
+
+	"github.com/openai/openai-go/v3":         {"runner/model"},
+	"github.com/anthropics/anthropic-sdk-go": {"runner/model"},
 }
 
 type listed struct {

@@ -25,7 +25,7 @@ const importFile = "import.json"
 func (im *importing) fill(ctx context.Context, lock results.Lock) (err error) {
 	var k *kit
 	if !im.options.noScore {
-		if k, err = im.app.openKit(ctx, "", "", min(im.options.jobs, runtime.NumCPU())); err != nil {
+		if k, err = im.app.openKit(ctx, nil, "", min(im.options.jobs, runtime.NumCPU())); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, k.close(context.WithoutCancel(ctx))) }()
@@ -213,7 +213,13 @@ func (im *importing) score(ctx context.Context, store *results.Store, k *kit) er
 	quiet := *im.app
 	quiet.stdout = io.Discard // every verdict is a new one
 	r := &rescoring{app: &quiet, store: store, scorer: k.scorer, todo: todo}
-	return r.run(ctx, im.source, im.options.jobs)
+	if err := r.run(ctx, im.source, im.options.jobs); err != nil {
+		return err
+	}
+	if r.defective > 0 {
+		return fmt.Errorf("%d answers are to defective tasks and were not scored", r.defective)
+	}
+	return nil
 }
 
 // conclude prints what became of the files.

@@ -11,12 +11,17 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"cabra-run/results/trace"
 )
 
 // version is set by the build.
 var version = "unknown"
 
 func main() {
+	if trace.ChildMain(os.Args[1:]) {
+		return
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"net/url"
-	"os"
-	"regexp"
+	"errors"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/docker/go-units"
@@ -27,10 +23,12 @@ type sweepOptions struct {
 	agent, model, grid string
 	run                string
 	repetitions        int
+	asking
 	generation
 	dryRun bool
 	sweepKnobs
 	providerOptions
+	budgetOptions
 	base    string
 	network string
 	memory  string
@@ -56,17 +54,8 @@ type pace struct {
 	breakAfter int
 }
 
-// providerOptions say where the model's answers come from. Keys are read on
-// this machine at every use and never enter a box.
-type providerOptions struct {
-	baseURL    string
-	apiKey     string
-	apiKeyEnv  string
-	apiKeyFile string
-}
-
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.agent, "agent", "", "agent under test (see: cabra-run agents)")
+	f.StringVar(&o.agent, "agent", "", "agent under test: NAME, NAME@VERSION or a FILE.toml of your own (see: cabra-run agents)")
 	f.StringVar(&o.model, "model", "", `model name; "scripted[:BEHAVIOUR]" needs no key and costs nothing`)
 	f.StringVar(&o.grid, "grid", "", "preset, task id or expression (see: cabra-run tasks list --help)")
 	f.StringVar(&o.run, "run", "", "name or path of the new run (default: made from time, agent and grid)")
@@ -78,9 +67,11 @@ func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.disk, "disk", "256MiB", "size of a box's workspace")
 	f.Int64Var(&o.pids, "pids", 256, "processes and threads in a box")
 	f.Float64Var(&o.cpus, "cpus", 2, "processors of a box")
+	o.asking.addFlags(f)
 	o.generation.addFlags(f)
 	o.sweepKnobs.addFlags(f)
 	o.providerOptions.addFlags(f)
+	o.budgetOptions.addFlags(f)
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "wall clock of an attempt, without waiting for the provider")
 	f.DurationVar(&o.stall, "stall", time.Hour, "time without any sign of work after which an attempt is ended")
 }
@@ -104,20 +95,15 @@ func (o *pace) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.breakAfter, "break-after", 5, "attempts in a row that fail outside of the agent before the run pauses")
 }
 
-func (o *providerOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.baseURL, "base-url", os.Getenv("CABRA_BASE_URL"), "OpenAI-compatible endpoint, ending in /v1 (or CABRA_BASE_URL)")
-	f.StringVar(&o.apiKeyEnv, "api-key-env", "", "environment variable that holds the key (default CABRA_API_KEY)")
-	f.StringVar(&o.apiKeyFile, "api-key-file", "", "file that holds the key")
-	f.StringVar(&o.apiKey, "api-key", "", "the key itself; others can see it in the process list")
-}
-
 // parsed is a sweepOptions whose values were all checked.
 type parsed struct {
 	agent    agent.Agent
 	model    runner.Model
+	ask      runner.Ask
 	provider results.Provider
 	grid     tasks.Grid
 	settings runner.Settings
+	budget   gateway.BudgetOptions
 }
 
 // parse checks every value before anything is made; its errors are usage errors.
@@ -126,30 +112,46 @@ func (o *sweepOptions) parse() (parsed, error) {
 	if o.files != "" && o.grid == "" {
 		o.grid = wholeTree
 	}
-	for _, need := range []struct{ flag, value, list string }{
-		{"--agent", o.agent, "cabra-run agents"}, {"--model", o.model, "cabra-run --help"}, {"--grid", o.grid, "cabra-run tasks list --help"},
-	} {
-		if need.value == "" {
-			return p, usagef("%s is missing; what there is: %s", need.flag, need.list)
-		}
+	if err := missing("--agent", o.agent, "cabra-run agents"); err != nil {
+		return p, err
 	}
 	var err error
 	if p.agent, err = agent.Find(o.agent); err != nil {
+		return p, &codedError{err: err, code: exitUsage}
+	}
+	if p.agent.Traits().AsksModel() {
+		err = missing("--model", o.model, "cabra-run --help")
+	}
+	if err = errors.Join(err, missing("--grid", o.grid, "cabra-run tasks list --help")); err != nil {
 		return p, err
 	}
 	if p.grid, err = o.parseGrid(o.grid); err != nil {
 		return p, err
 	}
-	if p.model, p.provider, err = parseModel(o.model, o.providerOptions); err != nil {
+	if p.model, p.provider, err = agentModel(p.agent, o.model, o.providerOptions); err != nil {
+		return p, err
+	}
+	if p.ask, err = o.choose(p.agent, p.model); err != nil {
 		return p, err
 	}
 	if p.settings, err = o.settings(); err != nil {
+		return p, err
+	}
+	if p.budget, err = o.budgetOptions.parse(p.model); err != nil {
 		return p, err
 	}
 	if p.provider.Scripted {
 		p.settings.Retry.Provider = 0 // its failures are meant
 	}
 	return p, nil
+}
+
+// missing is a usage error when a flag that is needed has no value.
+func missing(flag, value, list string) error {
+	if value == "" {
+		return usagef("%s is missing; what there is: %s", flag, list)
+	}
+	return nil
 }
 
 func (o *sweepOptions) settings() (runner.Settings, error) {
@@ -242,66 +244,4 @@ func bytesFlag(flag, text string, atLeast int64) (int64, error) {
 		return 0, usagef("%s %s: at least %s", flag, text, units.BytesSize(float64(atLeast)))
 	}
 	return n, nil
-}
-
-// scriptedModel is what the CLI is told when the scripted upstream plays the model.
-const scriptedModel = "scripted-1"
-
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$`)
-
-// parseModel turns the model's name and the provider flags into an upstream.
-func parseModel(name string, o providerOptions) (runner.Model, results.Provider, error) {
-	if behaviour, ok := scriptedBehaviour(name); ok {
-		up, err := gateway.NewScripted(behaviour)
-		if behaviour == "" { // a name that says less than it seems to
-			err = &gateway.BehaviourError{Why: "none given"}
-		}
-		if err != nil {
-			return runner.Model{}, results.Provider{}, usagef("--model %q: %w", name, err)
-		}
-		return runner.Model{Name: name, Agent: scriptedModel, Wire: scriptedModel, Upstream: up},
-			results.Provider{Description: "scripted policy, no model", Scripted: true}, nil
-	}
-	if !modelName.MatchString(name) {
-		return runner.Model{}, results.Provider{}, usagef("--model %q: letters, digits and . _ : / @ + - only", name)
-	}
-	u, err := url.Parse(o.baseURL)
-	if o.baseURL == "" || err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
-		return runner.Model{}, results.Provider{}, usagef(
-			"--model %s needs --base-url, an http(s) endpoint such as https://api.example.com/v1; without a key there is: --model scripted", name)
-	}
-	key, err := o.key()
-	if err != nil {
-		return runner.Model{}, results.Provider{}, err
-	}
-	up, err := gateway.NewHTTP(gateway.HTTPOptions{BaseURL: o.baseURL, Key: key})
-	if err != nil {
-		return runner.Model{}, results.Provider{}, &codedError{err: err, code: exitUsage}
-	}
-	return runner.Model{Name: name, Agent: name, Wire: name, Upstream: up},
-		results.Provider{Description: "OpenAI-compatible endpoint " + u.Scheme + "://" + u.Host + u.Path}, nil
-}
-
-func scriptedBehaviour(model string) (string, bool) {
-	if model == "scripted" {
-		return "solve", true
-	}
-	return strings.CutPrefix(model, "scripted:")
-}
-
-// key says where the key is, and reads it once so that a missing one shows
-// before anything is made.
-func (o providerOptions) key() (gateway.KeySource, error) {
-	k := gateway.KeySource{Value: o.apiKey, Env: o.apiKeyEnv, File: o.apiKeyFile}
-	if k == (gateway.KeySource{}) && os.Getenv("CABRA_API_KEY") != "" {
-		k.Env = "CABRA_API_KEY"
-	}
-	if k == (gateway.KeySource{}) {
-		return k, hinted(fmt.Errorf("no key for the model's endpoint"),
-			"give one by --api-key-env NAME, --api-key-file FILE or CABRA_API_KEY (any text, if the endpoint needs none)")
-	}
-	if _, err := k.Read(); err != nil {
-		return k, hinted(err, "check --api-key-env, --api-key-file or CABRA_API_KEY")
-	}
-	return k, nil
 }

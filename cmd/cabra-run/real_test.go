@@ -142,6 +142,9 @@ func TestRealSmoke(t *testing.T) {
 		t.Fatalf("%d rows, want 30", len(rows))
 	}
 	for _, r := range rows {
+		if r.OfficialSolved == nil || !*r.OfficialSolved || r.StrictSolved == nil || !*r.StrictSolved {
+			t.Errorf("%s: verdicts %+v", r.TaskID, r)
+		}
 		if r.Outcome != results.Solved || r.Attempts != 1 || r.Input == nil || *r.Input == 0 {
 			t.Errorf("%s: %s after %d attempts: %s", r.TaskID, r.Outcome, r.Attempts, r.Reason)
 		}
@@ -152,6 +155,10 @@ func TestRealSmoke(t *testing.T) {
 	again, _, _ := p.cabra(t, "report", "smoke")
 	if again != out {
 		t.Errorf("report prints something else than the run did:\n%s", again)
+	}
+	both, errOut, code := p.cabra(t, "report", "smoke", "--scorer", "both")
+	if code != 0 || !strings.Contains(both, "\nboth                30\n") || strings.Contains(both, "Trials on which the verdicts differ") {
+		t.Errorf("both verdicts: %s\n%s", errOut, both)
 	}
 	chart := filepath.Join(t.TempDir(), "accuracy.png")
 	if _, errOut, code := p.cabra(t, "report", "smoke", "--chart", chart); code != 0 {
@@ -214,7 +221,7 @@ func TestRealKillAndResume(t *testing.T) {
 	rows := p.rows(t, "killed")
 	solved := 0
 	for _, r := range rows {
-		if r.Outcome == results.Solved {
+		if r.Outcome == results.Solved && r.OfficialSolved != nil {
 			solved++
 		}
 		if n, ok := before[string(r.TaskID)]; ok && r.Attempts != n {

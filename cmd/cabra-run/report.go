@@ -15,41 +15,67 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/results/report"
+	"cabra-run/runner/score"
 )
 
 type reportOptions struct {
+	scorer  verdictFlag
 	partial bool
+	usage   bool
 	json    bool
 	csv     bool
 	charts  []string
 }
 
 func newReport(a *app) *cobra.Command {
-	var o reportOptions
+	o := reportOptions{scorer: verdictFlag{both: true}}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "print accuracies, outcomes, time and tokens of a run",
 		Long: `Prints the tables of a run: accuracy with n and standard error per axis and size,
 per refactoring and per code type, over all trials and over the trials with an
 outcome of the agent; outcomes; time and tokens. An unfinished run shows no
-accuracy unless --partial asks for it.`,
+accuracy unless --partial asks for it.
+
+A trial counts as solved by the strict verdict, which asks for all that the task
+says. The official one follows the published scorer, so that its rates compare
+with published ones. --scorer both prints both rates side by side, and the trials
+on which the verdicts differ with the reason of each.
+
+--usage prints tokens in millions and cost per model and family of tasks, over all
+attempts of the run, with the part of those without a verdict. A sum that leaves
+out what nobody told is marked by ≥.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.json && o.csv {
 				return usagef("--json and --csv exclude each other")
+			}
+			if err := o.scorer.check(); err != nil {
+				return err
+			}
+			if o.usage && (o.scorer.name != "" || o.partial || len(o.charts) > 0) {
+				return usagef("--usage counts every attempt: --scorer, --partial and --chart say nothing to it")
+			}
+			if len(o.charts) > 0 && o.scorer.name == bothVerdicts {
+				return usagef("a chart is drawn by one verdict: --scorer %s", strings.Join(score.Verdicts(), " or --scorer "))
 			}
 			store, err := a.openRun(args[0], results.ReadOnly)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, store.Close()) }()
+			if o.usage {
+				return printUsage(cmd.Context(), a, store, o)
+			}
 			return printReport(cmd.Context(), a, store, o)
 		},
 	}
+	o.scorer.addFlag(cmd, "verdict that the tables go by")
 	f := cmd.Flags()
 	f.BoolVar(&o.partial, "partial", false, "show accuracies of an unfinished run")
+	f.BoolVar(&o.usage, "usage", false, "print tokens and cost per model and family, failed attempts apart")
 	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.BoolVar(&o.csv, "csv", false, "print the accuracies as CSV")
+	f.BoolVar(&o.csv, "csv", false, "print the accuracies, or the usage, as CSV")
 	f.StringArrayVar(&o.charts, "chart", nil, "write accuracy against size into a FILE.png or FILE.svg (repeatable)")
 	return cmd
 }
@@ -59,7 +85,11 @@ func printReport(ctx context.Context, a *app, store *results.Store, o reportOpti
 	if err != nil {
 		return err
 	}
-	r, err := report.Build(store.Results(ctx), store.Lock(), report.Options{Partial: o.partial, Drift: drift})
+	opts := report.Options{Partial: o.partial, Drift: drift, Scorer: o.scorer.of(store.Lock())}
+	if o.scorer.name == bothVerdicts {
+		return printBoth(ctx, a, store, o, opts)
+	}
+	r, err := report.Build(store.ResultsBy(ctx, opts.Scorer), store.Lock(), opts)
 	if err != nil {
 		return err
 	}
@@ -76,6 +106,36 @@ func printReport(ctx context.Context, a *app, store *results.Store, o reportOpti
 		return report.CSV(a.stdout, r)
 	}
 	return report.Text(a.stdout, r)
+}
+
+func printBoth(ctx context.Context, a *app, store *results.Store, o reportOptions, opts report.Options) error {
+	both, err := report.BuildBoth(store.Results(ctx), store.Lock(), opts, score.Strict, score.Official)
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return report.JSONBoth(a.stdout, both)
+	case o.csv:
+		return report.CSV(a.stdout, both.Reports...)
+	}
+	return report.TextBoth(a.stdout, both)
+}
+
+func printUsage(ctx context.Context, a *app, store *results.Store, o reportOptions) error {
+	spending, _, err := store.Spending(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := report.BuildUsage(store.Results(ctx), store.Lock(), &spending)
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return report.UsageJSON(a.stdout, u)
+	case o.csv:
+		return report.UsageCSV(a.stdout, u)
+	}
+	return report.UsageText(a.stdout, u)
 }
 
 func writeChart(file string, r *report.Report) error {
@@ -109,11 +169,15 @@ func writeFile(name string, write func(io.Writer) error) error {
 }
 
 func newStatus(a *app) *cobra.Command {
+	var scorer verdictFlag
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "print how far a run is, also while it runs; without RUN list the runs",
 		Args:  usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := scorer.check(); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return listRuns(cmd.Context(), a)
 			}
@@ -122,7 +186,11 @@ func newStatus(a *app) *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, store.Close()) }()
-			s, err := report.BuildStatus(store.Results(cmd.Context()), store.Lock(), time.Now())
+			all := store.Results(cmd.Context())
+			if scorer.name != "" {
+				all = store.ResultsBy(cmd.Context(), scorer.name)
+			}
+			s, err := report.BuildStatus(all, store.Lock(), time.Now())
 			if err != nil {
 				return err
 			}
@@ -132,6 +200,7 @@ func newStatus(a *app) *cobra.Command {
 			return report.StatusText(a.stdout, s)
 		},
 	}
+	scorer.addFlag(cmd, "verdict that the outcomes go by, and without which a trial is not done")
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON; a line for each run without RUN")
 	return cmd
 }
@@ -177,32 +246,42 @@ func (a *app) statusOf(ctx context.Context, run string) (_ *report.Status, err e
 func newExport(a *app) *cobra.Command {
 	var csv, jsonl bool
 	var out string
+	scorer := verdictFlag{both: true}
 	cmd := &cobra.Command{
 		Use:   "export RUN --csv|--jsonl",
 		Short: "print one line per trial",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Long: `Prints one line per trial. Each line has both verdicts with their reasons; its
+outcome, reason and state go by the one that --scorer names (with both: strict).`,
+		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if csv == jsonl {
 				return usagef("export needs one of --csv and --jsonl")
 			}
-			format := report.FormatJSONL
+			if err := scorer.check(); err != nil {
+				return err
+			}
+			o := report.ExportOptions{Format: report.FormatJSONL}
 			if csv {
-				format = report.FormatCSV
+				o.Format = report.FormatCSV
 			}
 			store, err := a.openRun(args[0], results.ReadOnly)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, store.Close()) }()
-			export := func(w io.Writer) error {
-				return report.Export(w, store.Results(cmd.Context()), store.Lock(), format)
+			o.Scorer = scorer.of(store.Lock())
+			all := store.Results(cmd.Context())
+			if scorer.name != "" && scorer.name != bothVerdicts {
+				all = store.ResultsBy(cmd.Context(), scorer.name)
 			}
+			export := func(w io.Writer) error { return report.Export(w, all, store.Lock(), o) }
 			if out == "" {
 				return export(a.stdout)
 			}
 			return writeFile(out, export)
 		},
 	}
+	scorer.addFlag(cmd, "verdict that the outcomes go by")
 	cmd.Flags().BoolVar(&csv, "csv", false, "comma-separated values with a header")
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "one JSON object per line")
 	cmd.Flags().StringVar(&out, "out", "", "write into a file")

@@ -20,6 +20,7 @@ import (
 type resumeOptions struct {
 	pace
 	providerOptions
+	budgetOptions
 	base       string
 	allowDrift bool
 }
@@ -34,6 +35,7 @@ func newResume(a *app) *cobra.Command {
 	}
 	o.pace.addFlags(cmd.Flags())
 	o.providerOptions.addFlags(cmd.Flags())
+	o.budgetOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image")
 	cmd.Flags().BoolVar(&o.allowDrift, "allow-drift", false, "continue although the environment differs, and record how")
 	return cmd
@@ -60,7 +62,7 @@ func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
 // resumeSweep makes the sweep that the run's lock describes.
 func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.Store, s runner.Settings) (*runner.Sweep, *kit, error) {
 	lock := store.Lock()
-	ag, err := agent.Find(lock.Agent.Name)
+	ag, err := agent.Restore(lock.Agent.Name, lock.Agent.Version, lock.Agent.Definition, lock.Agent.File)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,33 +74,59 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err != nil {
 		return nil, nil, err
 	}
-	model, provider, err := parseModel(lock.Model, o.withEndpoint(lock.Provider))
+	model, provider, err := agentModel(ag, lock.Model, o.withEndpoint(lock))
+	if err != nil {
+		return nil, nil, err
+	}
+	budget, err := o.budgetOptions.over(lock.Budget).parse(model)
+	if err != nil {
+		return nil, nil, err
+	}
+	ask, err := asking{lock.Agent.Effort, lock.Agent.Instructions}.choose(ag, model)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := recoverRun(ctx, a, store); err != nil {
 		return nil, nil, err
 	}
-	k, err := a.openKit(ctx, ag.Recipe(), o.base, min(s.Jobs, runtime.NumCPU()))
+	money, err := openBudget(ctx, budget, store)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := budgetLeft(a, store, money); err != nil {
+		return nil, nil, err
+	}
+	if err := a.preflight(ctx, o.providerOptions, model, ask.Wire); err != nil {
+		return nil, nil, err
+	}
+	k, err := a.openKit(ctx, ag, o.base, min(s.Jobs, runtime.NumCPU()))
 	if err != nil {
 		return nil, nil, err
 	}
 	s = settingsOf(lock, s)
-	now, err := lockNow(ctx, lock, src, ag, provider, s, k)
+	now, err := lockNow(ctx, lock, src, parsed{agent: ag, ask: ask, provider: provider, settings: s}, k)
 	if err == nil {
 		err = checkDrift(ctx, a, store, lock.Diff(now), o.allowDrift)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, k.close(ctx))
 	}
-	return a.sweep(k, src, store, ag, model, s), k, nil
+	sweep := a.sweep(k, src, store, ag, model, ask, s)
+	sweep.Budget = money
+	return sweep, k, nil
 }
 
 // withEndpoint takes the endpoint from the lock where none is given.
-func (o *resumeOptions) withEndpoint(p results.Provider) providerOptions {
+func (o *resumeOptions) withEndpoint(l results.Lock) providerOptions {
 	out := o.providerOptions
-	if _, url, ok := strings.Cut(p.Description, "endpoint "); ok && out.baseURL == "" {
+	if l.Provider.TLS != "" { // what the box held and what was recorded must not change within a run
+		out.tls, out.baseURL = l.Provider.TLS, ""
+	}
+	if _, url, ok := strings.Cut(l.Provider.Description, "endpoint "); ok && out.baseURL == "" {
 		out.baseURL = url
+		if len(out.wires) == 0 && l.Agent.Wire != "" {
+			out.wires = []string{l.Agent.Wire}
+		}
 	}
 	return out
 }
@@ -134,13 +162,14 @@ func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
 }
 
 // lockNow is the lock that a new run with the same wishes would get today.
-func lockNow(ctx context.Context, was results.Lock, src tasks.Source, ag agent.Agent, p results.Provider, s runner.Settings, k *kit) (results.Lock, error) {
+func lockNow(ctx context.Context, was results.Lock, src tasks.Source, p parsed, k *kit) (results.Lock, error) {
 	o := &sweepOptions{generation: generationOf(was.Tasks)}
 	grid, err := lockedGrid(was.Tasks)
 	if err != nil {
 		return results.Lock{}, err
 	}
-	now, err := newLock(ctx, o, parsed{agent: ag, model: runner.Model{Name: was.Model}, provider: p, grid: grid, settings: s}, src)
+	p.model, p.grid = runner.Model{Name: was.Model}, grid
+	now, err := newLock(ctx, o, p, src)
 	if err != nil {
 		return results.Lock{}, err
 	}

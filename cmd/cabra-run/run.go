@@ -17,7 +17,6 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/runner"
-	"cabra-run/runner/score"
 	"cabra-run/tasks"
 )
 
@@ -43,16 +42,23 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if _, err := os.Stat(dir); err == nil {
 		return hinted(fmt.Errorf("there is a run or folder %q already", name), "continue it: "+a.command("resume", name)+"\nor choose another --run NAME")
 	}
+	if err := a.preflight(ctx, o.providerOptions, p.model, p.ask.Wire); err != nil {
+		return err
+	}
 	lock, k, err := prepare(ctx, a, o, p, src)
 	if err != nil {
 		return err
 	}
-	lock.Run = filepath.Base(dir)
+	lock.Run, lock.Budget = filepath.Base(dir), o.budgetOptions.locked()
 	store, err := results.Create(dir, lock)
 	if err != nil {
 		return errors.Join(err, k.close(ctx))
 	}
-	return a.finishSweep(ctx, name, k, store, a.sweep(k, src, store, p.agent, p.model, p.settings))
+	s := a.sweep(k, src, store, p.agent, p.model, p.ask, p.settings)
+	if s.Budget, err = openBudget(ctx, p.budget, store); err != nil {
+		return errors.Join(err, k.close(ctx), store.Close())
+	}
+	return a.finishSweep(ctx, name, k, store, s)
 }
 
 // prepare readies everything outside of the run folder; an interrupt ends it.
@@ -63,7 +69,7 @@ func prepare(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.S
 	if err != nil {
 		return lock, nil, err
 	}
-	k, err := a.openKit(ctx, p.agent.Recipe(), o.base, min(p.settings.Jobs, runtime.NumCPU()))
+	k, err := a.openKit(ctx, p.agent, o.base, min(p.settings.Jobs, runtime.NumCPU()))
 	if err != nil {
 		return lock, nil, err
 	}
@@ -103,14 +109,13 @@ func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (
 		Created: time.Now().UTC(), Program: programVersion(),
 		Tasks: results.TaskSet{Grid: p.grid.Name, Seed: o.seed, Scheme: o.scheme(), Count: src.Len(),
 			Digest: set, Statements: statements, Prompts: prompts, Files: files},
-		Agent: results.Agent{Name: p.agent.Name(), Version: p.agent.Version()},
+		Agent: lockedAgent(p.agent, p.ask),
 		Model: p.model.Name, Provider: p.provider, Repetitions: s.Repetitions, Network: string(s.Network),
 		Limits: results.Limits{MemoryBytes: s.Limits.MemoryBytes, Pids: s.Limits.Pids, CPUs: s.Limits.CPUs,
 			OpenFiles: s.Limits.OpenFiles, TmpBytes: s.Limits.TmpBytes, HomeBytes: s.Limits.HomeBytes,
 			ShmBytes: s.Limits.ShmBytes, WorkspaceBytes: s.Limits.WorkspaceBytes, OutputBytes: s.OutputBytes},
 		TimeoutSeconds: s.Timeout.Seconds(), StallSeconds: s.Stall.Seconds(), Retry: s.Retry,
-		Scorer: results.Scorer{Version: score.StrictVersion, Verdicts: []string{"strict"}},
-		Jobs:   s.Jobs, Host: hostFacts(),
+		Scorer: scorerFacts(), Jobs: s.Jobs, Host: hostFacts(),
 	}, nil
 }
 
@@ -152,6 +157,7 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 	if err == nil {
 		err = printReport(cleanup, a, store, reportOptions{})
 	}
+	err = errors.Join(err, a.scanForKeys(cleanup, store, s.Model))
 	err = errors.Join(err, k.close(cleanup), store.Close())
 	if err != nil {
 		return err
@@ -167,6 +173,10 @@ func (a *app) verdictOf(name string, sum runner.Summary, sig os.Signal) error {
 	case sum.Paused != "":
 		a.say(fmt.Sprintf("paused with %d of %d trials to do: %s\n%s", sum.Pending, sum.Planned, sum.Paused, next))
 		return silent(exitPaused)
+	case sum.Budget != "" && sum.Pending > 0:
+		a.say(fmt.Sprintf("the budget is used up with %d of %d trials to do: %s\n%s --budget …, more than before",
+			sum.Pending, sum.Planned, sum.Budget, next))
+		return silent(exitBudget)
 	case sig != nil && sum.Pending > 0:
 		a.say(fmt.Sprintf("stopped with %d of %d trials to do\n%s", sum.Pending, sum.Planned, next))
 		if sig == syscall.SIGTERM {

@@ -118,9 +118,9 @@ func TestResumeKeepsRetries(t *testing.T) {
 // noScorer must not be asked.
 type noScorer struct{ t *testing.T }
 
-func (n noScorer) Score(context.Context, *tasks.Task, tasks.Files) (results.Verdict, error) {
+func (n noScorer) ScoreBy(context.Context, *tasks.Task, tasks.Files, ...string) ([]results.Verdict, error) {
 	n.t.Error("scored against another task than the agent was given")
-	return results.Verdict{}, errors.New("no")
+	return nil, errors.New("no")
 }
 
 // Code is never scored against another task than the one it was written for,
@@ -145,6 +145,9 @@ func TestScoreRefusesOtherTasks(t *testing.T) {
 // What an agent's code says in an exception stays on its line and in its colours.
 func TestPrintableLine(t *testing.T) {
 	if got := printableLine("x\x1b[2J\nresult      solved"); got != "x?[2J result solved" {
+		t.Errorf("%q", got)
+	}
+	if got := printableText("a\u202eb\u2066\tc\u200f\né"); got != "a?b?\tc?\né" {
 		t.Errorf("%q", got)
 	}
 }

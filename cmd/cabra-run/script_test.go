@@ -5,9 +5,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"cabra-run/results/trace"
 )
 
 func TestMain(m *testing.M) {
+	if trace.ChildMain(os.Args[1:]) {
+		return
+	}
 	if os.Getenv(programVar) != "" {
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 	}
@@ -23,9 +28,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CABRA_STATE_DIR", env.WorkDir+"/state")
 			env.Setenv("DOCKER_HOST", "unix://"+env.WorkDir+"/no-engine.sock")
-			return nil
+			return os.CopyFS(env.WorkDir, os.DirFS("testdata/agents"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exitCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exit": exitCode, "judge": judgeTrial, "oldrun": makeOldRun, "usedrun": makeUsedRun,
+		},
 	})
 }
 

@@ -9,20 +9,26 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"cabra-run/results"
+	"cabra-run/runner/score"
 )
 
 func newShow(a *app) *cobra.Command {
 	var patch bool
 	var repetition int
+	var scorer verdictFlag
 	cmd := &cobra.Command{
 		Use:   "show RUN [TASK]",
 		Short: "print the lock of a run, or all about one trial",
 		Args:  usageArgs(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := scorer.check(); err != nil {
+				return err
+			}
 			store, err := a.openRun(args[0], results.ReadOnly)
 			if err != nil {
 				return err
@@ -34,9 +40,11 @@ func newShow(a *app) *cobra.Command {
 			if len(args) == 1 {
 				return a.printJSON(store.Lock())
 			}
-			return showTrial(cmd.Context(), a, store, args[1], repetition, patch)
+			w := wanted{task: args[1], repetition: repetition, scorer: scorer.of(store.Lock()), patch: patch}
+			return showTrial(cmd.Context(), a, store, w)
 		},
 	}
+	scorer.addFlag(cmd, "verdict that the result goes by")
 	f := cmd.Flags()
 	f.BoolVar(&patch, "patch", false, "print what the last attempt changed")
 	f.IntVar(&repetition, "repetition", 0, "only this repetition of the task")
@@ -51,13 +59,21 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-func showTrial(ctx context.Context, a *app, store *results.Store, task string, repetition int, patch bool) error {
+// wanted is what show is asked for.
+type wanted struct {
+	task       string
+	repetition int    // 0 for all
+	scorer     string // that the result goes by
+	patch      bool
+}
+
+func showTrial(ctx context.Context, a *app, store *results.Store, want wanted) error {
 	found := false
-	for t, err := range store.Results(ctx) {
+	for t, err := range store.ResultsBy(ctx, want.scorer) {
 		if err != nil {
 			return err
 		}
-		if string(t.TaskID) != task || (repetition > 0 && t.Repetition != repetition) {
+		if string(t.TaskID) != want.task || (want.repetition > 0 && t.Repetition != want.repetition) {
 			continue
 		}
 		found = true
@@ -65,7 +81,7 @@ func showTrial(ctx context.Context, a *app, store *results.Store, task string, r
 		switch {
 		case a.json:
 			err = a.printJSON(t)
-		case patch:
+		case want.patch:
 			err = printPatch(a.stdout, store, &t)
 		default:
 			printTrial(a.stdout, store, &t)
@@ -75,7 +91,7 @@ func showTrial(ctx context.Context, a *app, store *results.Store, task string, r
 		}
 	}
 	if !found {
-		return usagef("no trial of task %q in this run; see: cabra-run export RUN --csv", task)
+		return usagef("no trial of task %q in this run; see: cabra-run export RUN --csv", want.task)
 	}
 	return nil
 }
@@ -85,18 +101,32 @@ func printTrial(w io.Writer, store *results.Store, t *results.TrialResult) {
 	if r := t.Reason(); r != "" {
 		fmt.Fprintf(w, "reason      %s\n", printableLine(r))
 	}
-	if v := t.Verdict; v != nil {
-		fmt.Fprintf(w, "verdict     %s (%s)\n", word(v.Solved), v.Version)
-		for _, c := range v.Checks {
-			mark := "ok  "
-			if !c.Pass {
-				mark = "FAIL"
-			}
-			fmt.Fprintf(w, "            %s %-10s %s\n", mark, c.Name, printableLine(c.Detail))
-		}
+	for _, name := range score.Verdicts() {
+		printVerdict(w, t, name)
 	}
 	for _, at := range t.Attempts {
 		printAttempt(w, store, &at)
+	}
+}
+
+// printVerdict prints a verdict with all its checks, or that a scored trial
+// lacks it.
+func printVerdict(w io.Writer, t *results.TrialResult, scorer string) {
+	v := t.VerdictOf(scorer)
+	if v == nil {
+		if len(t.Verdicts) > 0 {
+			fmt.Fprintf(w, "%-11s not computed; run cabra-run score RUN\n", scorer)
+		}
+		return
+	}
+	fmt.Fprintf(w, "%-11s %s (%s), attempt %d\n", scorer, word(v.Solved), v.Version, v.Attempt)
+	for _, c := range v.Checks {
+		mark := "ok  "
+		if !c.Pass {
+			mark = "FAIL"
+		}
+		line := fmt.Sprintf("            %s %-20s %s", mark, c.Name, printableLine(c.Detail))
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }
 
@@ -108,19 +138,43 @@ func printAttempt(w io.Writer, store *results.Store, at *results.AttemptResult) 
 	if at.Reason != "" {
 		fmt.Fprintf(w, ": %s", printableLine(at.Reason))
 	}
-	fmt.Fprintf(w, "\n            started %s, %.1f s at work, %d requests, %d answers, tokens %s in %s out, trace %s\n",
-		at.Started.Local().Format(time.DateTime), at.WallSeconds, at.Requests, at.Answers,
-		tokensText(at.Usage.Input), tokensText(at.Usage.Output), orNone(at.TraceState))
+	fmt.Fprintf(w, "\n            started %s, %.1f s at work, %d requests, %d answers, trace %s\n",
+		at.Started.Local().Format(time.DateTime), at.WallSeconds, at.Requests, at.Answers, orNone(at.TraceState))
+	fmt.Fprintf(w, "            %s\n", usageText(at.Usage))
+	if at.UsageNote != "" {
+		fmt.Fprintf(w, "            usage differs: %s\n", printableLine(at.UsageNote))
+	}
 	if at.HasArtefacts {
 		fmt.Fprintf(w, "            %s\n", store.AttemptDir(at.Attempt))
 	}
 }
 
-func tokensText(n *int64) string {
+// usageText is what was metered: sums that leave out what was not told are
+// marked, and what nobody told is unknown.
+func usageText(u results.UsageTotal) string {
+	k := u.Unknown
+	cost := "unknown"
+	if u.CostUSD != nil {
+		cost = atLeast(k.Cost) + fmt.Sprintf("$%.4f", *u.CostUSD)
+	}
+	return fmt.Sprintf("tokens %s in (%s cached, %s cache-write), %s out (%s reasoning), cost %s",
+		tokensText(u.Input, k.Input), tokensText(u.Cached, k.Cached), tokensText(u.CacheWrite, k.CacheWrite),
+		tokensText(u.Output, k.Output), tokensText(u.Reasoning, k.Reasoning), cost)
+}
+
+func tokensText(n *int64, unknown int) string {
 	if n == nil {
 		return "unknown"
 	}
-	return fmt.Sprint(*n)
+	return atLeast(unknown) + fmt.Sprint(*n)
+}
+
+// atLeast marks a sum from which some requests are missing.
+func atLeast(unknown int) string {
+	if unknown > 0 {
+		return "≥"
+	}
+	return ""
 }
 
 func orNone(s string) string {
@@ -157,10 +211,11 @@ func printableLine(s string) string {
 	return printableText(strings.Join(strings.Fields(s), " "))
 }
 
-// printableText keeps an agent's code from driving the terminal.
+// printableText keeps an agent's code from driving the terminal, and from
+// turning the direction of what is shown.
 func printableText(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
 			return r
 		}
 		return '?'

@@ -71,10 +71,7 @@ func (a *app) command(verb, run string) string {
 			run = "./" + run
 		}
 	}
-	if !plainWord.MatchString(run) {
-		run = "'" + strings.ReplaceAll(run, "'", `'\''`) + "'"
-	}
-	return "cabra-run " + verb + " " + run
+	return "cabra-run " + verb + " " + shellWord(run)
 }
 
 // knownRuns lists the runs that exist, as a hint.
@@ -140,7 +137,8 @@ type kit struct {
 }
 
 // openKit connects to the engine, builds missing images and readies the scorer.
-func (a *app) openKit(ctx context.Context, recipe, base string, workers int) (_ *kit, err error) {
+// Without an agent there is no image of one.
+func (a *app) openKit(ctx context.Context, ag agent.Agent, base string, workers int) (_ *kit, err error) {
 	k := &kit{}
 	if k.engine, err = a.engine(ctx); err != nil {
 		return nil, err
@@ -158,17 +156,18 @@ func (a *app) openKit(ctx context.Context, recipe, base string, workers int) (_ 
 		return nil, err
 	}
 	defer builder.Close()
-	names := []string{"scorer"}
-	if recipe != "" {
-		names = []string{recipe, "scorer"}
-	}
-	for _, name := range names {
-		img, err := builder.Ensure(ctx, name)
+	if ag != nil && ag.Traits().Bare == "" {
+		img, err := agentImage(ctx, builder, ag)
 		if err != nil {
 			return nil, err
 		}
 		k.images = append(k.images, img)
 	}
+	img, err := builder.Ensure(ctx, "scorer")
+	if err != nil {
+		return nil, err
+	}
+	k.images = append(k.images, img)
 	k.scorer, err = score.New(score.Options{Engine: k.engine, Image: k.image("scorer"), Workers: workers})
 	return k, err
 }
@@ -258,9 +257,9 @@ func source(grid tasks.Grid, g generation) (tasks.Source, error) {
 }
 
 // sweep joins the parts.
-func (a *app) sweep(k *kit, src tasks.Source, store *results.Store, ag agent.Agent, m runner.Model, s runner.Settings) *runner.Sweep {
+func (a *app) sweep(k *kit, src tasks.Source, store *results.Store, ag agent.Agent, m runner.Model, ask runner.Ask, s runner.Settings) *runner.Sweep {
 	return &runner.Sweep{
-		Source: src, Store: store, Agent: ag, Model: m, Scorer: k.scorer,
+		Source: src, Store: store, Agent: ag, Model: m, Ask: ask, Scorer: k.scorer, Verdicts: score.Verdicts(),
 		Engine: k.engine, Image: k.image(ag.Recipe()), Gateway: gateway.New(gateway.Options{}),
 		Settings: s, Stop: runner.NewStopper(), Connect: connectRelay,
 	}

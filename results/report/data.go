@@ -8,11 +8,16 @@ import (
 )
 
 // JSON prints the whole report, indented.
-func JSON(w io.Writer, r *Report) error {
+func JSON(w io.Writer, r *Report) error { return indented(w, r) }
+
+// JSONBoth prints the reports by both verdicts and where they differ, indented.
+func JSONBoth(w io.Writer, b *Both) error { return indented(w, b) }
+
+func indented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(r)
+	return enc.Encode(v)
 }
 
 // csvHeader are the columns of CSV: one line for each group and scope, where
@@ -21,14 +26,17 @@ func JSON(w io.Writer, r *Report) error {
 var csvHeader = []string{"run", "agent", "version", "model", "scripted", "scorer", "complete", "group",
 	"axis", "size", "refactoring", "code", "scope", "planned", "trials", "solved", "accuracy", "standard_error"}
 
-// CSV prints the accuracies of a report, one line for each group and scope.
-func CSV(w io.Writer, r *Report) error {
+// CSV prints the accuracies of a report, or of several of one run, one line for
+// each group and scope.
+func CSV(w io.Writer, reports ...*Report) error {
 	out := csv.NewWriter(w)
 	out.Write(csvHeader)
-	writeGroups(out, r, "overall", []Group{r.Overall})
-	writeGroups(out, r, "axis_size", r.ByAxisSize)
-	writeGroups(out, r, "refactoring", r.ByRefactoring)
-	writeGroups(out, r, "code", r.ByCode)
+	for _, r := range reports {
+		writeGroups(out, r, "overall", []Group{r.Overall})
+		writeGroups(out, r, "axis_size", r.ByAxisSize)
+		writeGroups(out, r, "refactoring", r.ByRefactoring)
+		writeGroups(out, r, "code", r.ByCode)
+	}
 	out.Flush()
 	return out.Error()
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -68,12 +69,33 @@ type Row struct {
 	TaskDigest      string  `json:"task_digest"`
 	Run             string  `json:"run"`
 	ProviderSeconds float64 `json:"provider_wait_seconds"` // within wall_seconds
+	// Both verdicts, whichever the outcome goes by; nil where one is not
+	// computed. Reasons are lines of at most 500 characters.
+	StrictSolved   *bool  `json:"strict_solved"`
+	StrictReason   string `json:"strict_reason"`
+	OfficialSolved *bool  `json:"official_solved"`
+	OfficialReason string `json:"official_reason"`
+	CacheWrite     *int64 `json:"cache_write_tokens"` // part of input_tokens
+	// UsageNote says where the agent's own count of tokens differs from these
+	// figures, by attempt; a line of at most 500 characters.
+	UsageNote string `json:"usage_note"`
+	Wire      string `json:"wire"` // format in which the agent asks its model
+	// UnknownCost counts exchanges whose cost is unknown; where it is not 0,
+	// cost_usd is a lower bound.
+	UnknownCost int `json:"exchanges_cost_unknown"`
+}
+
+// ExportOptions of Export.
+type ExportOptions struct {
+	Format Format
+	// Scorer names the verdict that the results go by; "" is the run's first.
+	Scorer string
 }
 
 // Export writes one line per trial.
-func Export(w io.Writer, all Results, lock results.Lock, format Format) error {
+func Export(w io.Writer, all Results, lock results.Lock, o ExportOptions) error {
 	out := bufio.NewWriter(w)
-	write, finish, err := rowWriter(out, format)
+	write, finish, err := rowWriter(out, o.Format)
 	if err != nil {
 		return err
 	}
@@ -81,7 +103,7 @@ func Export(w io.Writer, all Results, lock results.Lock, format Format) error {
 		if err != nil {
 			return fmt.Errorf("exporting: %w", err)
 		}
-		if err := write(NewRow(&t, lock)); err != nil {
+		if err := write(newRow(&t, lock, cmp.Or(o.Scorer, lock.Verdict()))); err != nil {
 			return fmt.Errorf("exporting: %w", err)
 		}
 	}
@@ -108,8 +130,8 @@ func rowWriter(out *bufio.Writer, format Format) (write func(Row) error, finish 
 	return nil, nil, fmt.Errorf("unknown export format %q: there are csv and jsonl", format)
 }
 
-// NewRow is the export's line of a trial.
-func NewRow(t *results.TrialResult, lock results.Lock) Row {
+// newRow is the export's line of a trial.
+func newRow(t *results.TrialResult, lock results.Lock, scorer string) Row {
 	r := Row{
 		TaskID: t.TaskID, Axis: string(t.Cell.Axis), Size: t.Cell.Size, Refactoring: string(t.Cell.Refactoring),
 		Code: string(t.Cell.Code), Instance: t.Instance, SampleID: t.SampleID, Seed: lock.Tasks.Seed,
@@ -118,7 +140,7 @@ func NewRow(t *results.TrialResult, lock results.Lock) Row {
 		Input: t.Usage.Input, Cached: t.Usage.Cached, Output: t.Usage.Output, Reasoning: t.Usage.Reasoning,
 		Cost: t.Usage.CostUSD, Exchanges: t.Usage.Exchanges,
 		UnknownUsage: max(t.Usage.Unknown.Input, t.Usage.Unknown.Output),
-		State:        string(t.State), Scorer: lock.Verdict(), TrialKey: t.Key, TaskDigest: t.TaskDigest, Run: lock.Run,
+		State:        string(t.State), Scorer: scorer, TrialKey: t.Key, TaskDigest: t.TaskDigest, Run: lock.Run,
 	}
 	if len(t.Attempts) > 0 {
 		r.WallSeconds = &t.WallSeconds
@@ -128,12 +150,37 @@ func NewRow(t *results.TrialResult, lock results.Lock) Row {
 		r.ProviderSeconds += a.WaitSeconds
 	}
 	if t.Verdict != nil {
-		r.VerdictSolved, r.VerdictAttempt, r.Scorer = &t.Verdict.Solved, &t.Verdict.Attempt, t.Verdict.Scorer
+		r.VerdictSolved, r.VerdictAttempt = &t.Verdict.Solved, &t.Verdict.Attempt
+	}
+	r.StrictSolved, r.StrictReason = verdictCells(t, results.Strict)
+	r.OfficialSolved, r.OfficialReason = verdictCells(t, results.Official)
+	r.CacheWrite, r.UnknownCost, r.UsageNote = t.Usage.CacheWrite, t.Usage.Unknown.Cost, usageNotes(t)
+	if t.Agent == lock.Agent.Name {
+		r.Wire = lock.Agent.Wire
 	}
 	if final := t.Final(); final != nil {
 		r.Unchanged, r.LimitHit, r.Trace, r.Ended = final.Unchanged, final.LimitHit, final.TraceState, stamp(final.Ended)
 	}
 	return r
+}
+
+func verdictCells(t *results.TrialResult, scorer string) (solved *bool, reason string) {
+	v := t.VerdictOf(scorer)
+	if v == nil {
+		return nil, ""
+	}
+	return &v.Solved, shorten(oneLine(v.Reason), maxReason)
+}
+
+// usageNotes are the notes of all attempts in one line.
+func usageNotes(t *results.TrialResult) string {
+	var notes []string
+	for _, a := range t.Attempts {
+		if a.UsageNote != "" {
+			notes = append(notes, fmt.Sprintf("attempt %d: %s", a.Number, oneLine(a.UsageNote)))
+		}
+	}
+	return shorten(strings.Join(notes, "; "), maxReason)
 }
 
 func stamp(t time.Time) string {

@@ -3,8 +3,9 @@
 // a chart of accuracy against size, the status of a running sweep, and the
 // export of one line per trial.
 //
-// [Build] reduces the results of a store to a [Report]; [Text], [JSON] and [CSV]
-// print it, [Chart] draws it. [Export] and [BuildStatus] read the results
+// [Build] reduces the results of a store to a [Report] by one verdict; [Text],
+// [JSON] and [CSV] print it, [Chart] draws it. [BuildBoth] sets two verdicts side
+// by side and says where they differ and why. [Export] and [BuildStatus] read the results
 // directly. None of them knows how the results came about or where they are
 // stored, and none prints a number that it does not know as zero.
 package report
@@ -15,6 +16,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"cabra-run/results"
 	"cabra-run/tasks"
@@ -25,6 +27,8 @@ type Results = iter.Seq2[results.TrialResult, error]
 
 // Options of Build.
 type Options struct {
+	// Scorer names the verdict that the results go by; "" is the run's first.
+	Scorer string
 	// Partial asks for accuracies although trials are missing.
 	Partial bool
 	// Drift is what changed while the run was continued, from the store.
@@ -39,6 +43,13 @@ type Report struct {
 	Complete bool   `json:"complete"`
 	Withheld bool   `json:"accuracy_withheld"`
 	Trials   Counts `json:"trials"`
+	// NotComputed counts trials that have another verdict, but not this one.
+	NotComputed int `json:"verdict_not_computed"`
+	// Differ counts trials on which the verdicts differ.
+	Differ int `json:"verdicts_differ"`
+	// UsageNotes counts the attempts whose agent counts its tokens otherwise
+	// than they were metered from the wire.
+	UsageNotes int `json:"attempts_with_usage_note"`
 
 	Drift []results.Drift `json:"drift,omitempty"`
 
@@ -55,19 +66,27 @@ type Report struct {
 
 // Header says what was run and under which conditions.
 type Header struct {
-	Name           string  `json:"name"`
-	Program        string  `json:"program"`
-	Agent          string  `json:"agent"`
-	Version        string  `json:"version"`
-	Model          string  `json:"model"`
-	Scripted       bool    `json:"scripted"` // a fixed policy played the model
-	Grid           string  `json:"grid"`
-	Seed           int64   `json:"seed"`
-	Scorer         string  `json:"scorer"`
+	Name     string `json:"name"`
+	Program  string `json:"program"`
+	Agent    string `json:"agent"`
+	Version  string `json:"version"`
+	Model    string `json:"model"`
+	Scripted bool   `json:"scripted"` // a fixed policy played the model
+	Grid     string `json:"grid"`
+	Seed     int64  `json:"seed"`
+	Scorer   string `json:"scorer"`
+	// ScorerVersion is that of the verdicts, as many as there are, else the
+	// one that the run was begun with.
 	ScorerVersion  string  `json:"scorer_version"`
 	Attempts       int     `json:"attempts"`
 	TimeoutSeconds float64 `json:"timeout_seconds"`
 	Network        string  `json:"network"`
+	// Of the provider, as far as the lock tells: its name and addresses, the
+	// wire format it is asked in, and what its tokens cost by whose word.
+	Provider string `json:"provider,omitempty"`
+	Endpoint string `json:"provider_description,omitempty"`
+	Wire     string `json:"wire,omitempty"`
+	Prices   string `json:"prices,omitempty"`
 }
 
 // Counts are trials by state.
@@ -129,7 +148,7 @@ type NoVerdict struct {
 	Reason     string        `json:"reason"`
 }
 
-// Build reduces results to a report.
+// Build reduces results, which go by the verdict of the options, to a report.
 func Build(all Results, lock results.Lock, opts Options) (*Report, error) {
 	b := newBuilder()
 	for t, err := range all {
@@ -138,17 +157,16 @@ func Build(all Results, lock results.Lock, opts Options) (*Report, error) {
 		}
 		b.add(&t)
 	}
-	r := b.report(opts)
-	r.Header, r.Drift = header(lock), opts.Drift
-	return r, nil
+	return b.report(lock, opts), nil
 }
 
-func header(l results.Lock) Header {
+func header(l results.Lock, scorer string) Header {
 	return Header{
 		Name: l.Run, Program: l.Program, Agent: l.Agent.Name, Version: l.Agent.Version, Model: l.Model,
 		Scripted: l.Provider.Scripted, Grid: l.Tasks.Grid, Seed: l.Tasks.Seed,
-		Scorer: l.Verdict(), ScorerVersion: l.Scorer.Version,
+		Scorer: scorer, ScorerVersion: l.VerdictVersion(scorer),
 		Attempts: l.Retry.Attempts, TimeoutSeconds: l.TimeoutSeconds, Network: l.Network,
+		Provider: l.Provider.Name, Endpoint: l.Provider.Description, Wire: l.Agent.Wire, Prices: l.Provider.Prices,
 	}
 }
 
@@ -169,19 +187,28 @@ type builder struct {
 	outcomes  map[string]*OutcomeCount
 	limits    map[string]int
 	noVerdict []NoVerdict
+
+	versions            map[string]bool // of the verdicts
+	notComputed, differ int
+	usageNotes          int
 }
 
 func newBuilder() *builder {
 	return &builder{
 		overall: &tally{}, axisSize: map[groupKey]*tally{}, refactor: map[groupKey]*tally{},
 		code: map[groupKey]*tally{}, outcomes: map[string]*OutcomeCount{}, limits: map[string]int{},
-		noVerdict: []NoVerdict{},
+		noVerdict: []NoVerdict{}, versions: map[string]bool{},
 	}
 }
 
 func (b *builder) add(t *results.TrialResult) {
 	b.counts.add(t.State)
 	b.overall.add(t)
+	for _, a := range t.Attempts {
+		if a.UsageNote != "" {
+			b.usageNotes++
+		}
+	}
 	c := t.Cell
 	addTo(b.axisSize, groupKey{axis: c.Axis, size: c.Size}, t)
 	if c.Refactoring != "" {
@@ -191,12 +218,26 @@ func (b *builder) add(t *results.TrialResult) {
 		addTo(b.code, groupKey{code: c.Code}, t)
 	}
 	b.addOutcome(t)
-	if t.Verdict == nil {
-		b.noVerdict = append(b.noVerdict, NoVerdict{
-			TaskID: t.TaskID, Repetition: t.Repetition, Agent: t.Agent, Model: t.Model, Outcome: t.Word,
-			State: t.State, Attempts: len(t.Attempts), Reason: t.Reason(),
-		})
+	b.addVerdict(t)
+}
+
+func (b *builder) addVerdict(t *results.TrialResult) {
+	if len(t.Verdicts) > 1 && t.Verdicts[0].Solved != t.Verdicts[1].Solved {
+		b.differ++
 	}
+	if t.Verdict != nil {
+		b.versions[t.Verdict.Version] = true
+		return
+	}
+	reason := t.Reason()
+	if len(t.Verdicts) > 0 {
+		b.notComputed++
+		reason = "this verdict is not computed"
+	}
+	b.noVerdict = append(b.noVerdict, NoVerdict{
+		TaskID: t.TaskID, Repetition: t.Repetition, Agent: t.Agent, Model: t.Model, Outcome: t.Word,
+		State: t.State, Attempts: len(t.Attempts), Reason: oneLine(reason),
+	})
 }
 
 func addTo(groups map[groupKey]*tally, key groupKey, t *results.TrialResult) {
@@ -242,11 +283,21 @@ func (b *builder) addOutcome(t *results.TrialResult) {
 	}
 }
 
-func (b *builder) report(opts Options) *Report {
+func (b *builder) report(lock results.Lock, opts Options) *Report {
+	r := b.tables(opts)
+	r.Header, r.Drift = header(lock, cmp.Or(opts.Scorer, lock.Verdict())), opts.Drift
+	if versions := slices.Sorted(maps.Keys(b.versions)); len(versions) > 0 {
+		r.Header.ScorerVersion = strings.Join(versions, ", ")
+	}
+	return r
+}
+
+func (b *builder) tables(opts Options) *Report {
 	complete := b.counts.Done == b.counts.Planned
 	withheld := !complete && !opts.Partial
 	r := &Report{
 		Complete: complete, Withheld: withheld, Trials: b.counts,
+		NotComputed: b.notComputed, Differ: b.differ, UsageNotes: b.usageNotes,
 		Overall:    b.overall.group(groupKey{}, withheld),
 		ByAxisSize: groups(b.axisSize, withheld), ByRefactoring: groups(b.refactor, withheld),
 		ByCode:   groups(b.code, withheld),

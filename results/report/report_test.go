@@ -21,6 +21,8 @@ import (
 	"cabra-run/results/report"
 )
 
+var csvOptions = report.ExportOptions{Format: report.FormatCSV}
+
 // rate prints a rate as the sample's comment does.
 func rate(r report.Rate) string {
 	if r.Accuracy == nil {
@@ -141,7 +143,7 @@ func TestBuildPassesErrorsOn(t *testing.T) {
 	if _, err := report.BuildStatus(broken, testLock(), begin); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("status: %v", err)
 	}
-	if err := report.Export(io.Discard, broken, testLock(), report.FormatCSV); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := report.Export(io.Discard, broken, testLock(), csvOptions); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("export: %v", err)
 	}
 }
@@ -172,12 +174,12 @@ func TestJSONAndCSVGolden(t *testing.T) {
 func TestExportGolden(t *testing.T) {
 	for _, format := range []report.Format{report.FormatCSV, report.FormatJSONL} {
 		var out bytes.Buffer
-		if err := report.Export(&out, yield(unfinished()), testLock(), format); err != nil {
+		if err := report.Export(&out, yield(unfinished()), testLock(), report.ExportOptions{Format: format}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "export."+string(format), out.Bytes())
 	}
-	if err := report.Export(io.Discard, yield(nil), testLock(), "xlsx"); err == nil {
+	if err := report.Export(io.Discard, yield(nil), testLock(), report.ExportOptions{Format: "xlsx"}); err == nil {
 		t.Error("exported to a format that is not there")
 	}
 }
@@ -187,8 +189,8 @@ func TestExportGolden(t *testing.T) {
 func TestExportReadBack(t *testing.T) {
 	var asCSV, asJSON bytes.Buffer
 	list := unfinished()
-	if err := errors.Join(report.Export(&asCSV, yield(list), testLock(), report.FormatCSV),
-		report.Export(&asJSON, yield(list), testLock(), report.FormatJSONL)); err != nil {
+	if err := errors.Join(report.Export(&asCSV, yield(list), testLock(), csvOptions),
+		report.Export(&asJSON, yield(list), testLock(), report.ExportOptions{Format: report.FormatJSONL})); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&asCSV).ReadAll()

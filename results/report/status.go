@@ -2,9 +2,9 @@ package report
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"cabra-run/results"
@@ -21,6 +21,7 @@ type Status struct {
 	Complete bool           `json:"complete"`
 	Trials   Counts         `json:"trials"`
 	Outcomes []OutcomeCount `json:"outcomes"`
+	Verdicts []VerdictCount `json:"verdicts"`
 	Running  []Running      `json:"running"`
 	Attempts int            `json:"attempts"`
 	// Spent is over all attempts of the run, also of trials that are not done.
@@ -30,6 +31,13 @@ type Status struct {
 	// this rate.
 	TrialsPerHour *float64 `json:"trials_per_hour"`
 	Remaining     *float64 `json:"remaining_seconds"`
+}
+
+// VerdictCount counts the trials that have a verdict.
+type VerdictCount struct {
+	Scorer string `json:"scorer"`
+	Trials int    `json:"trials"`
+	Solved int    `json:"solved"` // whatever the attempt's outcome
 }
 
 // Running is an attempt that has started and not ended. After a crash it may
@@ -52,6 +60,9 @@ func BuildStatus(all Results, lock results.Lock, now time.Time) (*Status, error)
 		Scripted: lock.Provider.Scripted, Outcomes: []OutcomeCount{}, Running: []Running{}}
 	b := newBuilder()
 	p := pace{now: now}
+	for _, name := range lock.Verdicts() {
+		s.Verdicts = append(s.Verdicts, VerdictCount{Scorer: name})
+	}
 	for t, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("reading the status: %w", err)
@@ -60,15 +71,30 @@ func BuildStatus(all Results, lock results.Lock, now time.Time) (*Status, error)
 		b.addOutcome(&t)
 		s.Spent.Add(t.Usage)
 		s.Attempts += len(t.Attempts)
+		s.addVerdicts(&t)
 		p.add(&t)
 		if t.State == results.StateRunning {
 			s.Running = append(s.Running, newRunning(&t, now))
 		}
 	}
 	s.Trials, s.Complete = b.counts, b.counts.Done == b.counts.Planned
-	s.Outcomes = b.report(Options{}).Outcomes
+	s.Outcomes = b.tables(Options{}).Outcomes
 	s.TrialsPerHour, s.Remaining = p.rate(b.counts.Planned - b.counts.Done)
 	return s, nil
+}
+
+func (s *Status) addVerdicts(t *results.TrialResult) {
+	for _, v := range t.Verdicts {
+		i := slices.IndexFunc(s.Verdicts, func(c VerdictCount) bool { return c.Scorer == v.Scorer })
+		if i < 0 { // of a run that was begun without it
+			i = len(s.Verdicts)
+			s.Verdicts = append(s.Verdicts, VerdictCount{Scorer: v.Scorer})
+		}
+		s.Verdicts[i].Trials++
+		if v.Solved {
+			s.Verdicts[i].Solved++
+		}
+	}
 }
 
 func newRunning(t *results.TrialResult, now time.Time) Running {
@@ -110,13 +136,17 @@ func (p *pace) rate(left int) (perHour, remaining *float64) {
 // StatusText prints a status for people.
 func StatusText(w io.Writer, s *Status) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "Run %s: %s %s, model %s\n", s.Run, s.Agent, s.Version, s.Model)
+	fmt.Fprintln(out, oneLine(fmt.Sprintf("Run %s: %s %s, model %s", s.Run, s.Agent, s.Version, s.Model)))
 	if s.Scripted {
 		fmt.Fprintln(out, scriptedNote)
 	}
 	c := s.Trials
 	fmt.Fprintf(out, "%s of %s trials done; %s pending, %s running, %s not scored yet; %s attempts\n",
 		count(c.Done), count(c.Planned), count(c.Pending), count(c.Running), count(c.Unscored), count(s.Attempts))
+	for i, v := range s.Verdicts {
+		fmt.Fprintf(out, "%s%s verdict on %s trials", []string{"", "; "}[min(i, 1)], v.Scorer, count(v.Trials))
+	}
+	fmt.Fprintln(out)
 	if s.TrialsPerHour != nil && !s.Complete {
 		fmt.Fprintf(out, "%.0f trials per hour, %s left at this rate\n", *s.TrialsPerHour, seconds(*s.Remaining))
 	}
@@ -150,9 +180,4 @@ func spent(v *float64, gaps int, show func(float64) string) string {
 }
 
 // StatusJSON prints a status, indented.
-func StatusJSON(w io.Writer, s *Status) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(s)
-}
+func StatusJSON(w io.Writer, s *Status) error { return indented(w, s) }

@@ -12,8 +12,9 @@ type Effort struct {
 	Trials   int     `json:"trials"`
 	Attempts int     `json:"attempts"`
 	Wall     Seconds `json:"wall_seconds"`
-	Input    Figure  `json:"input_tokens"` // includes cached
+	Input    Figure  `json:"input_tokens"` // includes cached and cache-write
 	Cached   Figure  `json:"cached_tokens"`
+	Written  Figure  `json:"cache_write_tokens"`
 	Output   Figure  `json:"output_tokens"` // includes reasoning
 	Reason   Figure  `json:"reasoning_tokens"`
 	Cost     Figure  `json:"cost_usd"`
@@ -42,8 +43,8 @@ type tally struct {
 	ofAgent, solvedOfAgent int
 	attempts               int
 	wall                   []float64
-	input, cached, output  Figure
-	reason, cost           Figure
+	input, cached, written Figure
+	output, reason, cost   Figure
 }
 
 func (y *tally) add(t *results.TrialResult) {
@@ -67,6 +68,7 @@ func (y *tally) add(t *results.TrialResult) {
 	u := t.Usage
 	y.input.add(asFloat(u.Input), u.Unknown.Input)
 	y.cached.add(asFloat(u.Cached), u.Unknown.Cached)
+	y.written.add(asFloat(u.CacheWrite), u.Unknown.CacheWrite)
 	y.output.add(asFloat(u.Output), u.Unknown.Output)
 	y.reason.add(asFloat(u.Reasoning), u.Unknown.Reasoning)
 	y.cost.add(u.CostUSD, u.Unknown.Cost)
@@ -105,7 +107,8 @@ func (y *tally) group(k groupKey, withheld bool) Group {
 		Agent:   newRate(y.solvedOfAgent, y.ofAgent, withheld),
 		Effort: Effort{
 			Trials: y.done, Attempts: y.attempts, Wall: newSeconds(y.wall),
-			Input: y.input, Cached: y.cached, Output: y.output, Reason: y.reason, Cost: y.cost,
+			Input: y.input, Cached: y.cached, Written: y.written,
+			Output: y.output, Reason: y.reason, Cost: y.cost,
 		},
 	}
 }

@@ -2,13 +2,16 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"cabra-run/results"
+	"cabra-run/tasks"
 )
 
 // scriptedNote is printed wherever a scripted model's numbers are.
@@ -60,32 +63,81 @@ func sizeLabel(g Group) string {
 	return strconv.Itoa(g.Size)
 }
 
-func writeHeader(w *bufio.Writer, r *Report) {
-	h := r.Header
-	fmt.Fprintf(w, "Run %s: %s %s, model %s\n", h.Name, h.Agent, h.Version, h.Model)
+// writeHeader prints what was run and how far it is, by one verdict or several.
+func writeHeader(w *bufio.Writer, reports ...*Report) {
+	h := reports[0].Header
+	fmt.Fprintln(w, oneLine(fmt.Sprintf("Run %s: %s %s, model %s", h.Name, h.Agent, h.Version, h.Model)))
 	if h.Scripted {
 		fmt.Fprintln(w, scriptedNote)
 	}
 	for _, line := range wrap(fmt.Sprintf("grid %s; seed %d", h.Grid, h.Seed), 96) {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintf(w, "verdict %s (scorer %s), up to %d attempts, time-out %s, network %s\n",
-		h.Scorer, h.ScorerVersion, h.Attempts, seconds(h.TimeoutSeconds), h.Network)
-	c := r.Trials
-	fmt.Fprintf(w, "%s of %s trials done", count(c.Done), count(c.Planned))
-	if !r.Complete {
-		fmt.Fprintf(w, "; %s pending, %s running, %s not scored yet", count(c.Pending), count(c.Running),
-			count(c.Unscored))
+	var verdicts []string
+	for _, r := range reports {
+		verdicts = append(verdicts, fmt.Sprintf("%s (scorer %s)", r.Header.Scorer, cmp.Or(r.Header.ScorerVersion, "none yet")))
 	}
-	fmt.Fprintln(w)
-	for _, d := range r.Drift {
+	fmt.Fprintf(w, "verdict %s, up to %d attempts, time-out %s, network %s\n",
+		strings.Join(verdicts, " and "), h.Attempts, seconds(h.TimeoutSeconds), h.Network)
+	for i, r := range reports {
+		if i == 0 || r.Trials != reports[0].Trials {
+			writeProgress(w, r, len(reports) > 1)
+		}
+	}
+	for _, d := range reports[0].Drift {
 		fmt.Fprintf(w, "CONTINUED UNDER OTHER CONDITIONS since %s: %s\n", stamp(d.At), oneLine(d.Difference.String()))
 	}
+	for _, r := range reports {
+		writeVerdictNotes(w, r)
+	}
+	if n := reports[0].Differ; n > 0 && len(reports) == 1 {
+		fmt.Fprintf(w, "the verdicts differ on %s trials; see where and why with --scorer both\n", count(n))
+	}
+	writeCompleteness(w, reports)
+}
+
+func writeProgress(w *bufio.Writer, r *Report, named bool) {
+	if c := r.Trials; r.Complete {
+		fmt.Fprintf(w, "%s of %s trials done", count(c.Done), count(c.Planned))
+	} else {
+		fmt.Fprintf(w, "%s of %s trials done; %s pending, %s running, %s not scored yet",
+			count(c.Done), count(c.Planned), count(c.Pending), count(c.Running), count(c.Unscored))
+	}
+	if named && !r.Complete {
+		fmt.Fprintf(w, " (%s)", r.Header.Scorer)
+	}
+	fmt.Fprintln(w)
+}
+
+// writeVerdictNotes says what is odd about the verdicts of a report.
+func writeVerdictNotes(w *bufio.Writer, r *Report) {
+	h := r.Header
+	if strings.Contains(h.ScorerVersion, ",") {
+		fmt.Fprintf(w, "VERDICTS OF SEVERAL VERSIONS (%s): score them alike with: cabra-run score %s\n",
+			h.ScorerVersion, h.Name)
+	}
 	switch {
-	case r.Withheld:
-		fmt.Fprintln(w, "UNFINISHED: accuracies are withheld; finish it with resume, or ask for them with --partial")
-	case !r.Complete:
-		fmt.Fprintln(w, "PARTIAL: accuracies are over the trials done so far")
+	case r.NotComputed == 0:
+	case h.ScorerVersion == "": // neither in the lock nor of any trial
+		fmt.Fprintf(w, "%s: not computed; run cabra-run score %s\n", h.Scorer, h.Name)
+	default:
+		fmt.Fprintf(w, "%s: not computed for %s trials; run cabra-run score %s\n", h.Scorer, count(r.NotComputed), h.Name)
+	}
+}
+
+func writeCompleteness(w *bufio.Writer, reports []*Report) {
+	for _, r := range reports {
+		switch {
+		case r.Withheld && r.NotComputed == r.Trials.Planned-r.Trials.Done:
+			fmt.Fprintf(w, "UNFINISHED: accuracies by the %s verdict are withheld until it is computed\n", r.Header.Scorer)
+			return
+		case r.Withheld:
+			fmt.Fprintln(w, "UNFINISHED: accuracies are withheld; finish it with resume, or ask for them with --partial")
+			return
+		case !r.Complete:
+			fmt.Fprintln(w, "PARTIAL: accuracies are over the trials done so far")
+			return
+		}
 	}
 }
 
@@ -134,8 +186,8 @@ func writeEffort(w *bufio.Writer, r *Report) {
 	for _, f := range []struct {
 		name   string
 		figure Figure
-	}{{"input tokens", e.Input}, {"  of them cached", e.Cached}, {"output tokens", e.Output},
-		{"  of them reasoning", e.Reason}} {
+	}{{"input tokens", e.Input}, {"  of them cached", e.Cached}, {"  of them cache-write", e.Written},
+		{"output tokens", e.Output}, {"  of them reasoning", e.Reason}} {
 		t.add(f.name, "", f.figure.mean(tokens), f.figure.sum(tokens))
 	}
 	t.add("cost", "", e.Cost.mean(dollars), e.Cost.sum(dollars))
@@ -145,8 +197,13 @@ func writeEffort(w *bufio.Writer, r *Report) {
 	}
 	t.add("attempts", "", mean, count(e.Attempts))
 	t.write(w)
-	if e.Input.gaps()+e.Cached.gaps()+e.Output.gaps()+e.Cost.gaps() > 0 {
+	if e.Input.gaps()+e.Cached.gaps()+e.Written.gaps()+e.Output.gaps()+e.Reason.gaps()+e.Cost.gaps() > 0 {
 		fmt.Fprintln(w, "≥: some answers were cut or do not tell; figures are over those that do")
+	}
+	writePrices(w, r.Header)
+	if r.UsageNotes > 0 {
+		writeWrapped(w, fmt.Sprintf("attempts whose agent counts its tokens otherwise than the wire, whose figures these are: "+
+			"%s; which ones: cabra-run report %s --usage", count(r.UsageNotes), r.Header.Name))
 	}
 	if len(r.ByAxisSize) > 1 {
 		writeEffortBySize(w, r)
@@ -156,17 +213,29 @@ func writeEffort(w *bufio.Writer, r *Report) {
 func writeEffortBySize(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\nPer trial, by axis and size (means; wall time also as median)\n")
 	t := table{align: "l", header: []string{
-		"axis", "size", "attempts", "wall", "median", "input", "cached", "output", "cost"}}
+		"axis", "size", "attempts", "wall", "median", "input", "cached"}}
+	written := r.Overall.Effort.Written.Known > 0 // few providers tell it, and only some sell it
+	if written {
+		t.header = append(t.header, "written")
+	}
+	t.header = append(t.header, "output", "cost")
 	for _, g := range r.ByAxisSize {
 		e := g.Effort
 		attempts := "–"
 		if e.Trials > 0 {
 			attempts = fmt.Sprintf("%.2f", float64(e.Attempts)/float64(e.Trials))
 		}
-		t.add(axisLabel(g), sizeLabel(g), attempts, optSeconds(e.Wall.Mean), optSeconds(e.Wall.Median),
-			e.Input.mean(tokens), e.Cached.mean(tokens), e.Output.mean(tokens), e.Cost.mean(dollars))
+		row := []string{axisLabel(g), sizeLabel(g), attempts, optSeconds(e.Wall.Mean), optSeconds(e.Wall.Median),
+			e.Input.mean(tokens), e.Cached.mean(tokens)}
+		if written {
+			row = append(row, e.Written.mean(tokens))
+		}
+		t.add(append(row, e.Output.mean(tokens), e.Cost.mean(dollars))...)
 	}
 	t.write(w)
+	if written {
+		fmt.Fprintln(w, "written: input that was written into the provider's cache")
+	}
 }
 
 func writeNoVerdict(w *bufio.Writer, r *Report) {
@@ -176,16 +245,19 @@ func writeNoVerdict(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\n%s trials without a verdict\n", count(len(r.NoVerdict)))
 	t := table{align: "lll", header: []string{"task", "outcome", "reason"}}
 	for _, v := range r.NoVerdict[:min(len(r.NoVerdict), maxListed)] {
-		name := string(v.TaskID)
-		if v.Repetition > 1 {
-			name += fmt.Sprintf(" #%d", v.Repetition)
-		}
-		t.add(name, v.Outcome, shorten(oneLine(v.Reason), 44))
+		t.add(taskLabel(v.TaskID, v.Repetition), v.Outcome, shorten(oneLine(v.Reason), 44))
 	}
 	t.write(w)
 	if more := len(r.NoVerdict) - maxListed; more > 0 {
 		fmt.Fprintf(w, "… and %s more; --json and export list them all\n", count(more))
 	}
+}
+
+func taskLabel(id tasks.ID, repetition int) string {
+	if repetition > 1 {
+		return fmt.Sprintf("%s #%d", id, repetition)
+	}
+	return string(id)
 }
 
 // sum shows the total: a lower bound when anything is unknown.
@@ -259,11 +331,15 @@ func seconds(v float64) string {
 	return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
 }
 
-// oneLine makes text fit for one line of a terminal.
+// oneLine makes text fit for one line of a terminal: what an agent's code says
+// can neither drive it nor turn the direction of what follows.
 func oneLine(s string) string {
 	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		switch {
+		case unicode.IsSpace(r), unicode.IsControl(r):
 			return ' '
+		case !unicode.IsPrint(r): // bidi controls and the like
+			return '?'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "�"))

@@ -3,30 +3,45 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
-	"io"
+	"path"
 	"regexp"
 	"strconv"
 	"time"
 )
 
-// ReadCopilot reads an events.jsonl of the Copilot CLI (1.0.7x to 1.0.81).
-func ReadCopilot(r io.Reader) *Trace {
-	p := &copilotReader{
-		trace: &Trace{Agent: "copilot"},
-		open:  map[callKey]int{},
+// copilotFormat is that of the Copilot CLI: events.jsonl of a session, and for
+// the usage per call the table assistant_usage_events of its SQLite store.
+var copilotFormat = format{
+	name: "copilot", versions: "1.0.7x to 1.0.81", series: []string{"1.0."}, named: true,
+	matches: func(p string) bool {
+		return path.Base(p) == "events.jsonl" && path.Base(path.Dir(path.Dir(p))) == "session-state"
+	},
+	head:   copilotHead,
+	read:   readCopilot,
+	settle: func(b *builder) { b.settle(b.Shutdown == "") },
+}
+
+func readCopilot(b *builder, src source) {
+	b.eachLineOf(src.home, src.path, (&copilotReader{builder: b}).line)
+	// session-state/ID/events.jsonl and session-store.db lie below one folder.
+	b.copilotUsage(src.home, path.Join(path.Dir(path.Dir(path.Dir(src.path))), "session-store.db"))
+}
+
+func copilotHead(line []byte) fileHead {
+	var ev struct {
+		Type string `json:"type"`
+		Data struct {
+			SessionID string    `json:"sessionId"`
+			StartTime time.Time `json:"startTime"`
+		} `json:"data"`
 	}
-	p.trace.eachLine(r, p.line)
-	return p.trace
+	if json.Unmarshal(line, &ev) != nil || ev.Type != "session.start" {
+		return fileHead{}
+	}
+	return fileHead{known: true, id: ev.Data.SessionID, start: ev.Data.StartTime}
 }
 
-// callKey joins the start and the end of a call; providers reuse call ids
-// between sub-agents.
-type callKey struct{ agent, id string }
-
-type copilotReader struct {
-	trace *Trace
-	open  map[callKey]int // index into trace.Calls
-}
+type copilotReader struct{ *builder }
 
 type copilotEvent struct {
 	Type      string          `json:"type"`
@@ -38,21 +53,17 @@ type copilotEvent struct {
 func (p *copilotReader) line(n int, line []byte) {
 	var ev copilotEvent
 	if err := json.Unmarshal(line, &ev); err != nil {
-		p.trace.problem(n, "not an event: "+clip(err.Error(), 200))
+		p.problem(n, "not an event: "+clip(err.Error(), 200))
 		return
 	}
-	if !ev.Timestamp.IsZero() {
-		if p.trace.Started.IsZero() {
-			p.trace.Started = ev.Timestamp
-		}
-		p.trace.Ended = ev.Timestamp
-	}
+	p.at(ev.Timestamp)
 	handle, ok := copilotHandlers[ev.Type]
 	if !ok {
 		return // more than a hundred types exist; most say nothing about the work
 	}
+	p.known++
 	if err := handle(p, ev); err != nil {
-		p.trace.problem(n, fmt.Sprintf("%s: %s", clip(ev.Type, 60), clip(err.Error(), 200)))
+		p.problem(n, fmt.Sprintf("%s: %s", clip(ev.Type, 60), clip(err.Error(), 200)))
 	}
 }
 
@@ -75,9 +86,9 @@ func (p *copilotReader) start(ev copilotEvent) error {
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	p.trace.SessionID = clip(d.SessionID, 100)
-	p.trace.Version = clip(d.CopilotVersion, 100)
-	p.trace.Model = clip(d.SelectedModel, 200)
+	p.SessionID = clip(d.SessionID, 100)
+	p.Version = clip(d.CopilotVersion, 100)
+	p.Model = clip(d.SelectedModel, 200)
 	return nil
 }
 
@@ -89,13 +100,9 @@ func (p *copilotReader) message(ev copilotEvent) error {
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	p.trace.Turns++
-	p.trace.Error = nil // the model answered after all
-	if len(p.trace.Texts) < maxTextParts {
-		p.trace.Texts = append(p.trace.Texts, TextPart{
-			At: ev.Timestamp, Reasoning: clip(d.ReasoningText, MaxResult), Text: clip(d.Content, MaxResult),
-		})
-	}
+	p.Turns++
+	p.Error = nil // the model answered after all
+	p.say(ev.Timestamp, d.ReasoningText, d.Content)
 	return nil
 }
 
@@ -108,24 +115,11 @@ func (p *copilotReader) callStart(ev copilotEvent) error {
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	if len(p.trace.Calls) >= MaxCalls {
-		return fmt.Errorf("more than %d calls, not kept", MaxCalls)
+	if d.ToolName == "" {
+		p.formatProblem(0, "tool.execution_start without toolName")
 	}
-	p.open[callKey{ev.AgentID, d.ToolCallID}] = len(p.trace.Calls)
-	p.trace.Calls = append(p.trace.Calls, Call{
-		ID: clip(d.ToolCallID, 200), AgentID: clip(ev.AgentID, 200), Tool: clip(d.ToolName, 200),
-		Arguments: argumentText(d.Arguments), Started: ev.Timestamp,
-	})
-	return nil
-}
-
-// argumentText returns the text of a free-text call, else the JSON as it stands.
-func argumentText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return clip(s, MaxResult)
-	}
-	return clip(string(raw), MaxResult)
+	return p.begin(Call{ID: d.ToolCallID, AgentID: ev.AgentID, Tool: d.ToolName,
+		Arguments: argumentText(d.Arguments), Started: ev.Timestamp})
 }
 
 func (p *copilotReader) callEnd(ev copilotEvent) error {
@@ -147,21 +141,17 @@ func (p *copilotReader) callEnd(ev copilotEvent) error {
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	key := callKey{ev.AgentID, d.ToolCallID}
-	i, ok := p.open[key]
-	if !ok {
+	c := p.call(ev.AgentID, d.ToolCallID)
+	if c == nil || c.Done {
 		return fmt.Errorf("end of a call that did not start")
 	}
-	delete(p.open, key)
-	c := &p.trace.Calls[i]
-	c.Done, c.Success = true, d.Success
+	c.end(ev.Timestamp, d.Success)
 	// The event session.task_complete carries no agent id, also when a
 	// sub-agent completed its own task; the call does.
 	if c.Tool == "task_complete" && c.AgentID == "" && d.Success {
-		p.trace.Completed = true
+		p.Completed = true
 	}
-	c.Duration = ev.Timestamp.Sub(c.Started)
-	c.Result = clip(d.Result.Content+d.Error.Message, MaxResult)
+	c.Result = p.keep(d.Result.Content + d.Error.Message)
 	c.ExitCode = shellExitCode(d.Result.Content)
 	if m := d.Telemetry.Metrics.ExitCode; m != nil && c.ExitCode == nil {
 		code := int(*m)
@@ -195,7 +185,7 @@ func (p *copilotReader) sessionError(ev copilotEvent) error {
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	p.trace.Error = &Error{Type: clip(d.ErrorType, 100), Message: clip(d.Message, 2000), Status: int(d.StatusCode)}
+	p.Error = &Error{Type: clip(d.ErrorType, 100), Message: clip(d.Message, 2000), Status: int(d.StatusCode)}
 	return nil
 }
 
@@ -206,7 +196,7 @@ func (p *copilotReader) abort(ev copilotEvent) error {
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	p.trace.Aborted = clip(d.Reason, 200)
+	p.Aborted = clip(d.Reason, 200)
 	return nil
 }
 
@@ -215,24 +205,23 @@ func (p *copilotReader) shutdown(ev copilotEvent) error {
 		ShutdownType string `json:"shutdownType"`
 		ModelMetrics map[string]struct {
 			Usage struct {
-				Input     float64 `json:"inputTokens"`
-				Output    float64 `json:"outputTokens"`
-				Cached    float64 `json:"cacheReadTokens"`
-				Reasoning float64 `json:"reasoningTokens"`
+				Input      *float64 `json:"inputTokens"`
+				Output     *float64 `json:"outputTokens"`
+				Cached     *float64 `json:"cacheReadTokens"`
+				CacheWrite *float64 `json:"cacheWriteTokens"`
+				Reasoning  *float64 `json:"reasoningTokens"`
 			} `json:"usage"`
 		} `json:"modelMetrics"`
 	}
 	if err := json.Unmarshal(ev.Data, &d); err != nil {
 		return err
 	}
-	p.trace.Shutdown = clip(d.ShutdownType, 100)
+	p.Shutdown = clip(d.ShutdownType, 100)
 	var sum Tokens
 	for _, m := range d.ModelMetrics {
-		sum.Input += int64(m.Usage.Input)
-		sum.Output += int64(m.Usage.Output)
-		sum.Cached += int64(m.Usage.Cached)
-		sum.Reasoning += int64(m.Usage.Reasoning)
+		sum.add(Usage{Input: count(m.Usage.Input), Cached: count(m.Usage.Cached),
+			CacheWrite: count(m.Usage.CacheWrite), Output: count(m.Usage.Output), Reasoning: count(m.Usage.Reasoning)})
 	}
-	p.trace.Tokens = &sum
+	p.Tokens = &sum
 	return nil
 }

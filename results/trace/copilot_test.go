@@ -3,12 +3,21 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
+
+// readEvents reads an events.jsonl alone, without the store beside it.
+func readEvents(r io.Reader) *Trace {
+	b := newBuilder(&copilotFormat)
+	b.eachLine(r, (&copilotReader{builder: b}).line)
+	b.finish()
+	return b.Trace
+}
 
 func readCopilotFile(t *testing.T, name string) *Trace {
 	t.Helper()
@@ -17,7 +26,7 @@ func readCopilotFile(t *testing.T, name string) *Trace {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	return ReadCopilot(f)
+	return readEvents(f)
 }
 
 // The values were read off the session files by hand.
@@ -32,10 +41,10 @@ func TestReadCopilotSessions(t *testing.T) {
 		tokens    Tokens
 		lines     int
 	}{
-		{"autopilot-ok.events.jsonl", 2, 2, true, "", 0, Tokens{2100, 400, 100, 7}, 16},
-		{"many-tools.events.jsonl", 6, 16, true, "", 0, Tokens{7500, 1200, 300, 7}, 60},
-		{"model-error-500.events.jsonl", 1, 1, false, "query", 500, Tokens{1000, 200, 50, 0}, 13},
-		{"subagent.events.jsonl", 4, 3, true, "", 0, Tokens{4200, 800, 200, 0}, 29},
+		{"autopilot-ok.events.jsonl", 2, 2, true, "", 0, Tokens{2100, 400, 0, 100, 7}, 16},
+		{"many-tools.events.jsonl", 6, 16, true, "", 0, Tokens{7500, 1200, 0, 300, 7}, 60},
+		{"model-error-500.events.jsonl", 1, 1, false, "query", 500, Tokens{1000, 200, 0, 50, 0}, 13},
+		{"subagent.events.jsonl", 4, 3, true, "", 0, Tokens{4200, 800, 0, 200, 0}, 29},
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
@@ -92,7 +101,7 @@ func TestReadCopilotSubagentCompletion(t *testing.T) {
 		`{"type":"tool.execution_complete","agentId":"a1","timestamp":"2026-01-01T00:00:01Z","data":{"toolCallId":"c","success":true}}`,
 		`{"type":"session.task_complete","timestamp":"2026-01-01T00:00:01Z","data":{"success":true}}`,
 	}, "\n") + "\n"
-	if tr := ReadCopilot(strings.NewReader(src)); tr.Completed || len(tr.Calls) != 1 || tr.Calls[0].Duration != time.Second {
+	if tr := readEvents(strings.NewReader(src)); tr.Completed || len(tr.Calls) != 1 || tr.Calls[0].Duration != time.Second {
 		t.Errorf("completed %v calls %+v", tr.Completed, tr.Calls)
 	}
 }
@@ -105,8 +114,8 @@ func TestReadCopilotHostile(t *testing.T) {
 		check     func(*Trace) bool
 	}{
 		{"empty", "", 0, func(t *Trace) bool { return t.Lines == 0 }},
-		{"not json", "hello\n", 1, func(t *Trace) bool { return t.Turns == 0 }},
-		{"json but no object", "[1]\n7\nnull\n", 2, func(t *Trace) bool { return t.Turns == 0 }},
+		{"not json", "hello\n", 2, func(t *Trace) bool { return t.Turns == 0 }},
+		{"json but no object", "[1]\n7\nnull\n", 3, func(t *Trace) bool { return t.Turns == 0 }},
 		{"data of another kind", `{"type":"assistant.message","data":[1]}` + "\n", 1, func(t *Trace) bool { return t.Turns == 0 }},
 		{"cut last line", `{"type":"assistant.message","data":{}}` + "\n" + `{"type":"assist`, 2, func(t *Trace) bool { return t.Turns == 1 }},
 		{"line too long", long + "\n" + `{"type":"assistant.message","data":{}}` + "\n", 1, func(t *Trace) bool { return t.Turns == 1 }},
@@ -116,7 +125,7 @@ func TestReadCopilotHostile(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := ReadCopilot(strings.NewReader(tt.src))
+			tr := readEvents(strings.NewReader(tt.src))
 			if len(tr.Problems) != tt.problems || !tt.check(tr) {
 				t.Errorf("problems %v, trace %+v", tr.Problems, tr)
 			}
@@ -129,13 +138,13 @@ func TestReadCopilotBounds(t *testing.T) {
 	for i := 0; i < MaxCalls+10; i++ {
 		fmt.Fprintf(&b, `{"type":"tool.execution_start","data":{"toolCallId":"c%d","toolName":"bash"}}`+"\n", i)
 	}
-	tr := ReadCopilot(&b)
+	tr := readEvents(&b)
 	if len(tr.Calls) != MaxCalls || len(tr.Problems) != 10 {
 		t.Errorf("%d calls, %d problems", len(tr.Calls), len(tr.Problems))
 	}
 }
 
-func FuzzReadCopilot(f *testing.F) {
+func FuzzCopilot(f *testing.F) {
 	files, err := filepath.Glob("testdata/copilot/*.jsonl")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seed files", err)
@@ -148,7 +157,7 @@ func FuzzReadCopilot(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tr := ReadCopilot(bytes.NewReader(b))
+		tr := readEvents(bytes.NewReader(b))
 		if len(tr.Calls) > MaxCalls || len(tr.Problems) > maxProblems || tr.Turns < 0 {
 			t.Fatalf("bounds broken: %d calls, %d problems", len(tr.Calls), len(tr.Problems))
 		}

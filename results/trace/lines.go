@@ -12,8 +12,14 @@ import (
 // as is a last line without its newline, which is passed on all the same: a
 // killed agent leaves one.
 func (t *Trace) eachLine(r io.Reader, f func(n int, line []byte)) {
-	limited := &io.LimitedReader{R: r, N: MaxFileBytes + 1}
+	t.eachLineUpTo(r, MaxFileBytes, f)
+}
+
+// eachLineUpTo is eachLine with another bound on the file.
+func (t *Trace) eachLineUpTo(r io.Reader, most int64, f func(n int, line []byte)) {
+	limited := &io.LimitedReader{R: r, N: most + 1}
 	br := bufio.NewReaderSize(limited, 64<<10)
+	before := t.Lines
 	for n := 1; ; n++ {
 		line, tooLong, err := readLine(br)
 		if limited.N <= 0 {
@@ -27,17 +33,27 @@ func (t *Trace) eachLine(r io.Reader, f func(n int, line []byte)) {
 			f(n, line)
 		}
 		if err == nil {
-			t.Lines = n
+			t.Lines = before + n
 			continue
 		}
 		if !errors.Is(err, io.EOF) {
 			t.problem(n, "reading stopped: "+err.Error())
 		} else if len(line) > 0 {
-			t.Lines = n
+			t.Lines = before + n
 			t.problem(n, "last line is cut off")
 		}
 		return
 	}
+}
+
+// eachOutLine calls f with every line of a standard output that may be an event.
+// What cannot be read of it is no problem: it may hold anything.
+func eachOutLine(r io.Reader, f func(line []byte)) {
+	new(Trace).eachLine(r, func(_ int, line []byte) {
+		if bytes.HasPrefix(line, []byte("{")) {
+			f(line)
+		}
+	})
 }
 
 // readLine returns one line without its newline; of a line that is too long

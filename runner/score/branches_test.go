@@ -1,10 +1,6 @@
 package score
 
-import (
-	"testing"
-
-	"cabra-run/tasks"
-)
+import "cabra-run/tasks"
 
 const checkText = "def check(x: int, a: int, b: int, target: int, num_steps: int) -> bool:\n" +
 	"    for step in range(num_steps):\n        if x % 2 == 0:\n            x = x // 2\n        else:\n            x = a * x + b\n" +
@@ -38,9 +34,9 @@ func guardedTask() *tasks.Task {
 }
 
 // Only the branch that runs may change, and nothing around it.
-func TestGuardedFunctions(t *testing.T) {
+func guardedTable() table {
 	const otherC = "    else:\n        return slow() + math.atan(val)"
-	checkEdits(t, guardedTask(), []edit{
+	return table{name: "guarded", task: guardedTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed structure: has the parameters (val), not (val, temp)"},
 		{"local variable in the running branch (FN-12)", "R", []string{"        return temp + math.atan(val)", "        x = math.atan(val)\n        return temp + x"}, "solved"},
@@ -59,7 +55,7 @@ func TestGuardedFunctions(t *testing.T) {
 		{"check changed", "R", []string{"x % 2 == target", "x & 1 == target"}, "failed structure: function check was changed"},
 		{"slow called again", "R", []string{"c(val, temp)", "c(val, slow())"}, "failed calls: once more than needed"},
 		{"nested condition in the running branch", "R", []string{"        return temp + math.atan(val)\n", "        if val > 0:\n            return temp + math.atan(val)\n        return math.atan(val) + temp\n"}, "solved"},
-	})
+	}}
 }
 
 // guardedDeadTask has the dead functions q and r; live ones call them in
@@ -80,8 +76,8 @@ func guardedDeadTask() *tasks.Task {
 	return task
 }
 
-func TestGuardedDeadCode(t *testing.T) {
-	checkEdits(t, guardedDeadTask(), []edit{
+func guardedDeadTable() table {
+	return table{name: "guarded dead code", task: guardedDeadTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed functions: function q should be gone"},
 		{"call left", "R", []string{"q_val = val", "q_val = q(val)"}, "failed structure: function a still calls removed functions"},
@@ -91,5 +87,5 @@ func TestGuardedDeadCode(t *testing.T) {
 		{"running branch changed", "R", []string{"        b_val = b(val)\n        return strops.reverse(b_val)", "        return strops.reverse(b(val))"}, "failed structure: function a was changed in the branch that runs"},
 		{"another function changed", "R", []string{"return strops.mirror(val)", "return strops.rot13(val)"}, "failed structure: function b was changed, but should not be"},
 		{"check removed", "R", []string{checkText, "", "check(2, 1, 1, 0, num_steps=1)", "False", "check(2, 1, 1, 1, num_steps=1)", "True"}, "failed functions: function check is missing"},
-	})
+	}}
 }

@@ -32,24 +32,19 @@ func (e edit) apply(t *testing.T, task *tasks.Task) string {
 	return text
 }
 
-func checkEdits(t *testing.T, task *tasks.Task, edits []edit) {
-	s := scorerWith(t, Options{Workers: 2, Limits: hostileLimits})
-	for _, e := range edits {
-		t.Run(e.name, func(t *testing.T) {
-			v, err := s.Score(context.Background(), task, solution(e.apply(t, task)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !fulfils(v, e.expect) {
-				t.Errorf("want %s, got %+v", e.expect, v)
-			}
-		})
+func (e edit) check(t *testing.T, s *Scorer, task *tasks.Task) {
+	v, err := s.Score(context.Background(), task, solution(e.apply(t, task)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !fulfils(v, e.expect) {
+		t.Errorf("want %s, got %+v", e.expect, v)
 	}
 }
 
 // The rows of the scorer's conformance table, under the strict reading.
-func TestConformanceRows(t *testing.T) {
-	checkEdits(t, tinyTask(), []edit{
+func tinyTable() table {
+	return table{name: "tiny", task: tinyTask(), strict: []edit{
 		{"the reference", "R", nil, "solved"},
 		{"the starter", "S", nil, "failed behaviour: mult"},
 		{"starter without h (FP-1)", "S", []string{tinyH, "", "(f(val), h(val))", "f(val)"}, "failed functions: function h is missing"},
@@ -103,7 +98,7 @@ func TestConformanceRows(t *testing.T) {
 		{"list instead of a number (FP-10)", "R", []string{"return mult * abs(val)", "return [mult * abs(val)]"}, "failed behaviour: g("},
 		{"nearly right (FP-11)", "R", []string{"return mult * abs(val)", "return mult * abs(val) + 1e-10"}, "failed behaviour: g("},
 		{"rounding noise", "R", []string{"return mult * abs(val)", "return mult * abs(val) * 3.0 / 3.0"}, "solved"},
-	})
+	}}
 }
 
 func TestComparisonRows(t *testing.T) {

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,7 +30,8 @@ func (o officialPrograms) constraints() results.Check {
 			}
 			continue
 		}
-		problems = append(problems, keyDifferences(name, expected, recogniser{generated}.keys(o.candidate, got[name]))...)
+		found := recogniser{generated}.keys(o.candidate, got[name])
+		problems = append(problems, keyDifferences(name, expected, found)...)
 	}
 	for name, s := range got {
 		if want[name] == nil && len((recogniser{generated}).keys(o.candidate, s)) > 0 {
@@ -43,6 +45,9 @@ func (o officialPrograms) constraints() results.Check {
 func generatedNames(m *module) map[string]bool {
 	names := map[string]bool{}
 	for _, s := range m.Statements {
+		if !mayNameGenerated(s.Tree) {
+			continue
+		}
 		walk(s.raw(), func(n node) {
 			for _, name := range []string{n.text("id"), n.text("arg")} {
 				if generatedName.MatchString(name) {
@@ -52,6 +57,23 @@ func generatedNames(m *module) map[string]bool {
 		})
 	}
 	return names
+}
+
+// mayNameGenerated saves reading most trees.
+func mayNameGenerated(tree []byte) bool {
+	for _, stem := range []string{"mult", "prefix", "key", "slow"} {
+		for rest := tree; ; {
+			_, after, found := bytes.Cut(rest, []byte(stem))
+			if !found {
+				break
+			}
+			if len(after) > 0 && after[0] >= '0' && after[0] <= '9' {
+				return true
+			}
+			rest = after
+		}
+	}
+	return false
 }
 
 func keyDifferences(function string, want, got []string) []string {
@@ -150,20 +172,24 @@ func (r recogniser) update(target string, value node, names map[string]bool) str
 	if !names[target] || value.class() == "Name" {
 		return ""
 	}
-	if left := value.child("left"); value.class() == "BinOp" && left.class() == "Name" && left.text("id") == target {
+	left := value.child("left")
+	if value.class() == "BinOp" && left.class() == "Name" && left.text("id") == target {
 		return joinKey("update", target, value.child("op").class(), treeText(value["right"]))
 	}
 	return joinKey("update", target, "=", treeText(value))
 }
 
 // turned is an operator with its sides exchanged.
-var turned = map[string]string{"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
+var turned = map[string]string{
+	"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE",
+}
 
 func (r recogniser) assertion(test node) string {
 	if key := r.comparison(test); key != "" {
 		return key
 	}
-	if args := test.nodes("args"); test.class() == "Call" && test.child("func").text("id") == "isinstance" && len(args) == 2 {
+	args := test.nodes("args")
+	if test.class() == "Call" && test.child("func").text("id") == "isinstance" && len(args) == 2 {
 		if name := args[0].text("id"); r.generated[name] {
 			return joinKey("assert_isinstance", name, strings.Join(typeNames(args[1]), " "))
 		}

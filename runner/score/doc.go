@@ -16,7 +16,8 @@
 // and its objects have no say in what they are equal to.
 //
 // [Scorer.Score] gives the strict verdict on a candidate, [Scorer.ScoreAll]
-// both; [Validate] scores every task's own reference and starter under both. The strict verdict is the conjunction of five checks:
+// both; [Validate] scores every task's own reference and starter under both.
+// The strict verdict is the conjunction of five checks:
 //
 //   - compiles: there is a solution.py, and Python accepts it.
 //   - functions: the plain functions at the top level are those of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cabra-run/tasks"
@@ -35,6 +36,7 @@ type expectation struct {
 	rules   rules
 	known   officialAnswers
 	own     []*module // the task's programs: starter and reference
+	lines   *module   // which have to be inserted, if there are any
 	layout  bool      // comments count
 	library bool      // calls of library functions count
 	job     runJob    // without a source
@@ -48,12 +50,18 @@ type expectation struct {
 // expect runs a task's reference and keeps its outputs.
 func (s *Scorer) expect(ctx context.Context, t *tasks.Task) (*expectation, error) {
 	e := &expectation{task: t, layout: t.Check.Values > 0}
-	for _, files := range []tasks.Files{t.Starter, t.Reference} {
-		m, err := s.parseOwn(ctx, t, files[tasks.SolutionFile])
-		if err != nil {
-			return nil, err
-		}
-		e.own = append(e.own, m)
+	sources := []string{t.Reference[tasks.SolutionFile], t.Starter[tasks.SolutionFile]}
+	if t.Check.Values > 0 {
+		sources = append(sources, plainLines(t))
+	}
+	parsed, err := s.parseOwn(ctx, t, sources...)
+	if err != nil {
+		return nil, err
+	}
+	e.own = []*module{parsed[1], parsed[0]}
+	e.own[1].share(e.own[0])
+	if len(parsed) > 2 {
+		e.lines = parsed[2]
 	}
 	switch t.Check.Kind {
 	case tasks.CallGraphCheck, tasks.RenameKind:
@@ -74,7 +82,7 @@ func (s *Scorer) expectCalls(ctx context.Context, t *tasks.Task, e *expectation)
 	if err != nil {
 		return err
 	}
-	if r.lines, err = s.readLines(ctx, t, e.own[1]); err != nil {
+	if r.lines, err = e.readLines(); err != nil {
 		return err
 	}
 	e.rules, e.library = r, true
@@ -93,28 +101,26 @@ func (s *Scorer) expectCalls(ctx context.Context, t *tasks.Task, e *expectation)
 }
 
 // readLines reads which lines have to be inserted; nil where none are.
-func (s *Scorer) readLines(ctx context.Context, t *tasks.Task, reference *module) (*lineRules, error) {
-	if t.Check.Values == 0 {
+func (e *expectation) readLines() (*lineRules, error) {
+	if e.lines == nil {
 		return nil, nil
 	}
-	parsed, err := s.parseOwn(ctx, t, plainLines(t))
-	if err != nil {
-		return nil, err
-	}
-	l := newLineRules(t, reference, parsed)
+	t := e.task
+	l := newLineRules(t, e.own[1], e.lines)
 	if len(l.values) != t.Check.Values || len(l.statements) != len(l.texts) {
 		return nil, defect(t, "its reference does not have the values and lines of its check")
 	}
 	return l, nil
 }
 
-// parseOwn parses a text of the task itself, which must be right.
-func (s *Scorer) parseOwn(ctx context.Context, t *tasks.Task, source string) (*module, error) {
-	m, err := s.parse(ctx, source, t.Check.Values > 0)
-	if errors.Is(err, errLost) || err == nil && m.Problem != "" {
+// parseOwn parses texts of the task itself, which must be right.
+func (s *Scorer) parseOwn(ctx context.Context, t *tasks.Task, sources ...string) ([]*module, error) {
+	parsed, err := s.parse(ctx, parseJob{Layout: t.Check.Values > 0, Programs: 2}, sources...)
+	wrong := slices.ContainsFunc(parsed, func(m *module) bool { return m.Problem != "" })
+	if errors.Is(err, errLost) || err == nil && wrong {
 		return nil, defect(t, "its own program does not compile")
 	}
-	return m, err
+	return parsed, err
 }
 
 // drawTrials draws inputs until the reference gives finite outputs for all.
@@ -137,7 +143,7 @@ func (s *Scorer) drawTrials(ctx context.Context, t *tasks.Task, e *expectation, 
 			e.job.Trials[i] = in.draw(i, attempt)
 			job.Trials = append(job.Trials, e.job.Trials[i])
 		}
-		answer, err := s.runReference(ctx, t, &job)
+		answer, err := s.runReference(ctx, e, &job)
 		if err != nil {
 			return err
 		}
@@ -172,11 +178,12 @@ func unusable(job *runJob, a trialAnswer) string {
 }
 
 // runReference runs a job with the task's reference, which must come to its end.
-func (s *Scorer) runReference(ctx context.Context, t *tasks.Task, job *runJob) (runAnswer, error) {
-	job.Source = []byte(t.Reference[tasks.SolutionFile])
-	reply, err := s.pools[roleReference].run(ctx, job, s.limits.wire())
+func (s *Scorer) runReference(ctx context.Context, e *expectation, job *runJob) (runAnswer, error) {
+	t := e.task
+	job.Program = e.own[1].Program
+	reply, err := s.ask(ctx, roleReference, job, s.limits.wire())
 	if err == nil && reply.End == "wall" { // once it may have been the machine
-		reply, err = s.pools[roleReference].run(ctx, job, s.limits.wire())
+		reply, err = s.ask(ctx, roleReference, job, s.limits.wire())
 	}
 	if errors.Is(err, errLost) {
 		return runAnswer{}, defect(t, "its reference: %v", err)
@@ -201,7 +208,7 @@ func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) err
 	job := e.job
 	job.Trials = job.Trials[:confirmTrials]
 	job.Failures = len(job.Calls)*Trials + 1
-	again, err := s.runReference(ctx, t, &job)
+	again, err := s.runReference(ctx, e, &job)
 	if err != nil {
 		return err
 	}

@@ -203,7 +203,11 @@ func TestCandidateBoxesSeeNoReference(t *testing.T) {
 			t.Errorf("a candidate's box was given %q", secret)
 		}
 	}
-	if !strings.Contains(e.sent[roleReference].String(), base64Of(task.Reference[tasks.SolutionFile])) {
+	known, err := s.cache.get(context.Background(), task.Digest(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(e.sent[roleReference].String(), base64Of(string(known.own[1].Program))) {
 		t.Error("the test does not see what boxes are given")
 	}
 }
@@ -215,7 +219,10 @@ func secretsOf(t *testing.T, s *Scorer, task *tasks.Task) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := []string{"mult * abs", base64Of(task.Reference[tasks.SolutionFile])}
+	secrets := []string{
+		"mult * abs", base64Of(task.Reference[tasks.SolutionFile]),
+		base64Of(string(e.own[1].Program)), base64Of(string(e.own[1].Kept)),
+	}
 	for _, a := range e.answers {
 		for _, outcome := range a.Outcomes {
 			secrets = append(secrets, strings.TrimPrefix(outcome, "="))

@@ -45,7 +45,11 @@ type replyHeader struct {
 	At uint64 `json:"at"`
 	// Tainted: the executor found itself changed and is of no further use.
 	Tainted bool `json:"tainted"`
-	Body    int  `json:"body"`
+	// CPU is what the child used, in seconds. Evaluated is how many nanoseconds
+	// of it were spent in the program's functions; so says the child.
+	CPU       float64 `json:"cpu"`
+	Evaluated uint64  `json:"evaluated"`
+	Body      int     `json:"body"`
 
 	Python string `json:"python"`
 	Numpy  string `json:"numpy"`

@@ -9,11 +9,16 @@ import (
 )
 
 // reflective names give a function hold of things that no refactoring needs,
-// and that could tamper with the counting of library calls.
+// and that could tamper with the counting of library calls: by themselves, by
+// the frame of a generator, or by the modules that numpy holds.
 var reflective = []string{
 	"eval", "exec", "compile", "__import__", "globals", "locals", "vars", "getattr",
 	"setattr", "delattr", "open", "breakpoint", "sys", "attrgetter", "methodcaller",
+	"gi_frame", "cr_frame", "ag_frame", "tb_frame", "f_back", "f_globals", "f_locals", "f_builtins",
 }
+
+// innerModules are attributes by which numpy leads to modules of Python.
+var innerModules = []string{"os", "builtins", "ctypes", "ctypeslib", "lib", "core", "testing", "f2py"}
 
 // function returns what is wrong with an edited function: its signature, a
 // library function at the wrong place, or something that is banned.
@@ -35,7 +40,18 @@ func (r *ruleset) function(mine, reference node) []string {
 		}
 	}
 	problems = append(problems, r.passing(mine, reference)...)
+	if hasAnnotation(mine["args"]) || mine["returns"] != nil {
+		problems = append(problems, "has an annotation that is no type")
+	}
 	return append(problems, r.banned(mine)...)
+}
+
+// hasAnnotation reports whether an annotation is left in a canonical tree, as
+// those are that do more than name a type.
+func hasAnnotation(v any) bool {
+	found := false
+	walk(v, func(n node) { found = found || n["annotation"] != nil || n["returns"] != nil })
+	return found
 }
 
 // passing checks that a function hands the same parameters to other functions
@@ -44,6 +60,14 @@ func (r *ruleset) function(mine, reference node) []string {
 func (r *ruleset) passing(mine, reference node) []string {
 	want, got := r.passed(reference), r.passed(mine)
 	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] == nil {
+			problems = append(problems, fmt.Sprintf("does not call %s any more", name))
+		}
+	}
+	if name := r.uncalled(mine, want); name != "" {
+		problems = append(problems, fmt.Sprintf("uses %s without calling it", name))
+	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		for _, params := range slices.Sorted(maps.Keys(got[name])) {
 			if want[name] != nil && !want[name][params] && !want[name][anyParameters] && params != anyParameters {
@@ -53,6 +77,26 @@ func (r *ruleset) passing(mine, reference node) []string {
 		}
 	}
 	return problems
+}
+
+// uncalled returns the name of a wanted function that stands elsewhere than in
+// front of its arguments: what is passed to it then cannot be told.
+func (r *ruleset) uncalled(function node, want map[string]map[string]bool) string {
+	count := map[string]int{}
+	walk(r.running(function), func(n node) {
+		if id := n.text("id"); n.class() == "Name" && want[id] != nil {
+			count[id]++
+		}
+		if id := n.child("func").text("id"); n.class() == "Call" && want[id] != nil {
+			count[id]--
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if count[name] > 0 {
+			return name
+		}
+	}
+	return ""
 }
 
 // anyParameters stands for a call whose parameters cannot be told.
@@ -123,6 +167,9 @@ func (r *ruleset) banned(function node) []string {
 }
 
 func (r *ruleset) bannedNode(n node) string {
+	if n["annotation"] != nil || n["returns"] != nil {
+		return "has an annotation that is no type"
+	}
 	switch n.class() {
 	case "Global", "Nonlocal":
 		return "has a " + strings.ToLower(n.class()) + " statement"
@@ -130,7 +177,12 @@ func (r *ruleset) bannedNode(n node) string {
 		if n.text("ctx") != "" {
 			return "changes the attribute " + shorten(n.text("attr"), 40)
 		}
+		if name := n.text("attr"); strings.HasPrefix(name, "_") || slices.Contains(innerModules, name) {
+			return "uses " + shorten(name, 40)
+		}
 		return bannedName(n.text("attr"))
+	case "MatchClass": // reads attributes by names that are no names in the tree
+		return "has a class pattern"
 	case "Name":
 		return bannedName(n.text("id"))
 	case "FunctionDef", "AsyncFunctionDef", "ClassDef":

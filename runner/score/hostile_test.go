@@ -28,6 +28,10 @@ type attack struct {
 func attackTasks() map[string]*tasks.Task {
 	return map[string]*tasks.Task{
 		"": tinyTask(), "merge": mergeTask(), "guarded": guardedTask(), "ruled": ruledTask(),
+		"add-parameter": tinyTask(), "add-return": returnTask(), "cache-function": cacheTask(), "dead-code": deadTask(),
+		"dont-repeat": repeatTask(), "runtime": guardedTask(), "runtime-dead-code": guardedDeadTask(),
+		"instructions": ruledTask(), "instructions-add-return": ruledReturnTask(), "comment-copy": copiedTask(),
+		"rename": renameTask(),
 	}
 }
 
@@ -141,6 +145,18 @@ func TestHostile(t *testing.T) {
 
 func (a attack) check(t *testing.T, s *Scorer) {
 	t.Helper()
+	a.verdicts(t, s)
+	// With another comment the reference is a new text, so that it is parsed again.
+	task := attackTasks()[a.task]
+	again := solution(task.Reference["solution.py"] + "\n# " + a.name)
+	next, err := s.ScoreAll(context.Background(), task, again)
+	if err != nil || !next[0].Solved || !next[1].Solved {
+		t.Errorf("the next candidate: %+v, %v", next, err)
+	}
+}
+
+func (a attack) verdicts(t *testing.T, s *Scorer) {
+	t.Helper()
 	task := attackTasks()[a.task]
 	v, err := s.ScoreAll(context.Background(), task, solution(a.source))
 	if err != nil {
@@ -151,12 +167,6 @@ func (a attack) check(t *testing.T, s *Scorer) {
 	}
 	if v[1].Solved != a.official {
 		t.Errorf("official: want solved %v, got checks %+v", a.official, v[1].Checks)
-	}
-	// With another comment the reference is a new text, so that it is parsed again.
-	again := solution(task.Reference["solution.py"] + "\n# " + a.name)
-	next, err := s.ScoreAll(context.Background(), task, again)
-	if err != nil || !next[0].Solved || !next[1].Solved {
-		t.Errorf("the next candidate: %+v, %v", next, err)
 	}
 }
 

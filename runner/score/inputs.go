@@ -90,7 +90,7 @@ func (in inputs) value(s stream, key string, t, attempt int) string {
 	switch typ {
 	case "float":
 		if first {
-			return floatTag(s.float(attempt))
+			return floatTag(s.float(t, attempt))
 		}
 		return floatTag(s.factor())
 	case "str":
@@ -108,18 +108,22 @@ func (in inputs) value(s stream, key string, t, attempt int) string {
 
 var specials = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.5}
 
-// float draws an argument: mostly small, some large, some special. Redrawn
+// float draws the argument of trial t: half of them small, a third larger, a
+// few large of both signs, and in the last trials each special one. Redrawn
 // ones are small, for a task whose outputs overflow.
-func (s stream) float(attempt int) float64 {
-	switch r := s.below(100); {
-	case r < 50 || attempt > 0:
+func (s stream) float(t, attempt int) float64 {
+	special := t - (Trials - len(specials))
+	switch {
+	case t%10 < 5 && special < 0 || attempt > 0:
 		return s.uniform(-1, 1)
-	case r < 80:
+	case special >= 0:
+		return specials[special]
+	case t%10 < 8 || t%20 == 9:
 		return s.uniform(-10, 10)
-	case r < 90:
-		return s.uniform(-1000, 1000)
+	case t%20 < 10:
+		return s.uniform(10, 1000)
 	}
-	return specials[s.below(len(specials))]
+	return s.uniform(-1000, -10)
 }
 
 // factor draws a value that changes what it is multiplied with or added to.

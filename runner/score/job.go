@@ -13,8 +13,8 @@ var errGarbled = errors.New("the answer is garbled")
 
 // runJob asks for a program's functions to be run on inputs.
 type runJob struct {
-	Op       string     `json:"op"` // "run"
-	Source   []byte     `json:"source"`
+	Op       string     `json:"op"`      // "run"
+	Program  []byte     `json:"program"` // as a parser made it
 	Code     string     `json:"code"`
 	Indexed  bool       `json:"indexed"` // library functions take the number of a value
 	Calls    []testCall `json:"calls"`
@@ -62,11 +62,15 @@ type plainJob struct {
 	Values []map[string]string `json:"values"`
 }
 
-// parseJob asks for the syntax tree of a source text.
+// parseJob asks for the syntax trees of source texts.
 type parseJob struct {
-	Op     string `json:"op"` // "parse"
-	Source []byte `json:"source"`
-	Layout bool   `json:"layout"` // comments and lines as well
+	Op      string   `json:"op"` // "parse"
+	Sources [][]byte `json:"sources"`
+	// Of the first so many sources the code is made, too. Names are the
+	// functions of the task; without them it is those of the first source.
+	Programs int      `json:"programs"`
+	Names    []string `json:"names"`
+	Layout   bool     `json:"layout"` // comments and lines as well
 }
 
 // note is one call of a library function that a test call led to.
@@ -100,7 +104,7 @@ type trialAnswer struct {
 
 // runAnswer is the answer to a runJob as far as it came.
 type runAnswer struct {
-	Error    string // the program does not compile
+	Error    string // the program cannot be loaded
 	Trials   []trialAnswer
 	Plain    []string
 	Complete bool // the child came to its end

@@ -21,7 +21,8 @@ type lineRules struct {
 	statements  []node
 	texts       []string // of the statements
 	temporaries map[string]bool
-	top         bool // the comments stand in front of everything else
+	callees     map[string]bool // functions of the program and of its library
+	top         bool            // the comments stand in front of everything else
 }
 
 var valueName = regexp.MustCompile(`^(mult|prefix|key|slow)[1-9]\d*$`)
@@ -31,7 +32,13 @@ var valueName = regexp.MustCompile(`^(mult|prefix|key|slow)[1-9]\d*$`)
 func newLineRules(t *tasks.Task, reference, parsed *module) *lineRules {
 	l := &lineRules{
 		refactoring: t.Cell.Refactoring, values: map[string]int{}, temporaries: map[string]bool{},
-		top: t.Check.Comment != "",
+		callees: map[string]bool{}, top: t.Check.Comment != "",
+	}
+	for name := range reference.functions() {
+		l.callees[name] = true
+	}
+	for _, name := range t.Check.Library {
+		l.callees[name] = true
 	}
 	for name := range reference.names() {
 		if valueName.MatchString(name) {
@@ -276,8 +283,16 @@ func (l *lineRules) unaskedNode(n node) string {
 		}
 	case "Assign", "NamedExpr":
 		// Calls pass values on or receive them; products of several are a result.
-		if l.mentions(n["value"]) == 1 && !hasCall(n["value"]) {
+		if l.mentions(n["value"]) == 1 && !l.hasCall(n["value"]) {
 			return "has another assignment of a value"
+		}
+	case "For", "comprehension":
+		if l.mentions(n["iter"]) > 0 && !l.hasCall(n["iter"]) {
+			return "has a loop over a value"
+		}
+	case "Match":
+		if l.mentions(n["subject"]) > 0 {
+			return "matches a value"
 		}
 	case "AugAssign":
 		if l.mentions(n["value"]) == 1 || l.values[n.child("target").text("id")] > 0 {
@@ -291,9 +306,9 @@ func (l *lineRules) unaskedNode(n node) string {
 	return ""
 }
 
-func hasCall(v any) bool {
+func (l *lineRules) hasCall(v any) bool {
 	found := false
-	walk(v, func(n node) { found = found || n.class() == "Call" && n.child("func").class() == "Name" })
+	walk(v, func(n node) { found = found || n.class() == "Call" && l.callees[n.child("func").text("id")] })
 	return found
 }
 

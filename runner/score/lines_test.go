@@ -2,7 +2,6 @@ package score
 
 import (
 	"strings"
-	"testing"
 
 	"cabra-run/tasks"
 )
@@ -26,13 +25,13 @@ func ruledTask() *tasks.Task {
 	return task
 }
 
-func TestInsertedLines(t *testing.T) {
+func ruledTable() table {
 	const inC = "    return mult1 * mult2 * math.cos(val)"
 	// Only c is changed where a replacement begins with the line before its return.
 	const last = "    mult2_temp = mult2 + 0.2\n" + inC
 	with := func(text string) []string { return []string{last, "    mult2_temp = mult2 + 0.2\n" + text} }
 	const tail = "    print(f'Value: {mult1}')\n    mult2_temp = mult2 + 0.2\n" + inC
-	checkEdits(t, ruledTask(), []edit{
+	return table{name: "ruled", task: ruledTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed lines: lacks"},
 		{"no lines", "R", []string{"    # NOTE: mult1\n    assert mult1 != -30\n    assert mult2 < 50\n    print(f'Value: {mult1}')\n    mult2_temp = mult2 + 0.2\n", ""}, "failed lines: lacks"},
@@ -84,7 +83,7 @@ func TestInsertedLines(t *testing.T) {
 		{"defaults exchanged", "R", []string{"default(1)", "default(9)", "default(2)", "default(1)", "default(9)", "default(2)"}, "failed structure: parameter mult1 has another default"},
 		{"default without its index", "R", []string{"default(1)", "default()"}, "failed structure: parameter mult1 has another default"},
 		{"one value not passed on", "R", []string{", mult2=mult2", ""}, "failed behaviour: a("},
-	})
+	}}
 }
 
 // copiedTask extracts two values to d and wants a comment in b, c and d.
@@ -107,9 +106,9 @@ func copiedTask() *tasks.Task {
 	return task
 }
 
-func TestCopiedComment(t *testing.T) {
+func copiedTable() table {
 	const line = "    # stature kayak\n"
-	checkEdits(t, copiedTask(), []edit{
+	return table{name: "copied", task: copiedTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed lines: lacks \"# stature kayak\" at its place"},
 		{"annotations of returns are not judged", "R", []string{"-> float", "-> str"}, "solved"},
@@ -127,5 +126,5 @@ func TestCopiedComment(t *testing.T) {
 		{"by other indexes", "R", []string{"    d_val, prefix1, prefix2 = d(val)\n    return prefix1 + prefix2 + strops.reverse(d_val)", "    all_of_d = d(val)\n    prefix1 = all_of_d[2]\n    prefix2 = all_of_d[1]\n    return prefix2 + prefix1 + strops.reverse(all_of_d[0])"}, "failed lines: takes values by other indexes"},
 		{"indexes exchanged", "R", []string{"get_key(val, 1)", "get_key(val, 9)", "get_key(val, 2)", "get_key(val, 1)", "get_key(val, 9)", "get_key(val, 2)"}, "failed lines: computes prefix1 with another index"},
 		{"without an index", "R", []string{"get_key(val, 1)", "get_key(val)"}, "failed behaviour: d("},
-	})
+	}}
 }

@@ -39,7 +39,7 @@ func (s *Scorer) expectClasses(ctx context.Context, t *tasks.Task, e *expectatio
 	e.rules = newMergeRules(m, e.own[0])
 	e.job = classesJob(m, s.limits.Failures)
 	job := e.job
-	answer, err := s.runReference(ctx, t, &job)
+	answer, err := s.runReference(ctx, e, &job)
 	if err != nil {
 		return err
 	}
@@ -132,6 +132,9 @@ func (r *mergeRules) judge(c *module) []results.Check {
 	problems = append(problems, guardProblems(c, r.guards, guards)...)
 	byName, more := classesByName(classes)
 	problems = append(problems, more...)
+	if slices.ContainsFunc(classes, func(c node) bool { return hasAnnotation(c) }) {
+		problems = append(problems, "a class has an annotation that is no type")
+	}
 	if parent := byName[parentClass]; parent != nil {
 		problems = append(problems, (&parentReader{rules: r}).read(parent)...)
 	}

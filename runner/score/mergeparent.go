@@ -102,7 +102,8 @@ func (p *parentReader) say(format string, args ...any) {
 func (p *parentReader) read(class node) []string {
 	for _, base := range class.nodes("bases") {
 		name := base.text("id") + base.text("attr")
-		if name != "ABC" && name != "object" || len(class.list("bases")) > 1 {
+		inner := base.class() == "Attribute" && base.child("value").class() != "Name"
+		if name != "ABC" && name != "object" || inner || len(class.list("bases")) > 1 {
 			p.say("has the base %s", shorten(name, 40))
 		}
 	}
@@ -166,8 +167,12 @@ func orNone(names []string) string {
 
 // abstract reports whether a method does nothing but say that it is missing.
 func abstract(m node) bool {
+	if _, problem := methodNames(m); problem != "" { // defaults are evaluated
+		return false
+	}
 	for _, d := range m.nodes("decorator_list") {
-		if d.text("id")+d.text("attr") != "abstractmethod" {
+		inner := d.class() == "Attribute" && d.child("value").class() != "Name"
+		if d.text("id")+d.text("attr") != "abstractmethod" || inner {
 			return false
 		}
 	}

@@ -23,26 +23,20 @@ var kindLetters = map[string]string{
 	"C": kindConstraints, "F": kindComments, "D": kindDifferences, "K": kindCompilation,
 }
 
-func checkOfficial(t *testing.T, task *tasks.Task, rows []officialRow) {
-	t.Helper()
-	s := scorerWith(t, Options{Workers: 2, Limits: hostileLimits})
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			verdicts, err := s.ScoreAll(context.Background(), task, solution(row.apply(t, task)))
-			if err != nil || len(verdicts) != 2 || verdicts[0].Scorer != "strict" || verdicts[1].Scorer != "official" {
-				t.Fatalf("%+v, %v", verdicts, err)
-			}
-			official := verdicts[1]
-			if solved := row.expect == "1"; official.Solved != solved || (official.Reason == "") != solved {
-				t.Errorf("want score %s, got %+v", row.expect, official)
-			}
-			fields := strings.Fields(row.kinds)
-			for i := 0; i+1 < len(fields); i += 2 {
-				if got := statusOf(official, kindLetters[fields[i]]); got != fields[i+1] {
-					t.Errorf("%s: want %s, got %s in %+v", fields[i], fields[i+1], got, official.Checks)
-				}
-			}
-		})
+func (row officialRow) check(t *testing.T, s *Scorer, task *tasks.Task) {
+	verdicts, err := s.ScoreAll(context.Background(), task, solution(row.apply(t, task)))
+	if err != nil || len(verdicts) != 2 || verdicts[0].Scorer != "strict" || verdicts[1].Scorer != "official" {
+		t.Fatalf("%+v, %v", verdicts, err)
+	}
+	official := verdicts[1]
+	if solved := row.expect == "1"; official.Solved != solved || (official.Reason == "") != solved {
+		t.Errorf("want score %s, got %+v", row.expect, official)
+	}
+	fields := strings.Fields(row.kinds)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if got := statusOf(official, kindLetters[fields[i]]); got != fields[i+1] {
+			t.Errorf("%s: want %s, got %s in %+v", fields[i], fields[i+1], got, official.Checks)
+		}
 	}
 }
 
@@ -65,9 +59,9 @@ func row(name, from string, old []string, score, kinds string) officialRow {
 }
 
 // The rows of the scorer's conformance table, under the official reading.
-func TestOfficialRows(t *testing.T) {
+func officialTinyTable() table {
 	whole := tinyTask().Reference["solution.py"]
-	checkOfficial(t, tinyTask(), []officialRow{
+	return table{name: "tiny", task: tinyTask(), official: []officialRow{
 		row("the reference", "R", nil, "1", "K pass E pass B pass P pass C pass X pass"),
 		row("main first, quotes, comments", "R", []string{
 			tinyTail, "", "import sys\n\n", "import sys\n\n" + tinyTail + "\n\n# here\n", "'__main__'", "\"__main__\"",
@@ -104,7 +98,7 @@ func TestOfficialRows(t *testing.T) {
 		row("equal to everything (FP-13), not had", "R", []string{"return mult * abs(val)", "return type('E', (), {'__eq__': lambda s, o: True})()"}, "0", "B fail"),
 		row("patched library (FP-14), not had", "R", []string{"    return mult * abs(val)", "    math.sin = math.cos = lambda x: 0.0\n    return 0.0"}, "0", "B fail"),
 		row("state in a function (FP-16)", "R", []string{"    return mult * abs(val)", "    g.seen = val\n    return mult * abs(val)"}, "1", "B pass"),
-	})
+	}}
 }
 
 // The golden draws of the published scorer's generator.

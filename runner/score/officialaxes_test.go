@@ -6,9 +6,9 @@ import (
 )
 
 // On the runtime axis the blocks that were edited count, not how.
-func TestOfficialBranches(t *testing.T) {
+func officialGuardedTable() table {
 	const otherC = "    else:\n        return slow() + math.atan(val)"
-	checkOfficial(t, guardedTask(), []officialRow{
+	return table{name: "guarded", task: guardedTask(), official: []officialRow{
 		row("reference", "R", nil, "1", "K pass E pass B pass P pass C pass X pass"),
 		row("starter", "S", nil, "0", "E pass B fail P fail X fail"),
 		row("before the if (FN-12)", "R", []string{"    if check(2, 1, 1, 0, num_steps=1):", "    temp: float = slow()\n    if check(2, 1, 1, 0, num_steps=1):", "        temp: float = slow()\n", ""}, "0", "B pass X fail"),
@@ -17,18 +17,21 @@ func TestOfficialBranches(t *testing.T) {
 		row("only a variable (FP-2)", "R", []string{guardedTask().Reference["solution.py"], "x = 1\n"}, "1", "B pass X pass"),
 		row("slow at each call (FP-4)", "R", []string{"c(val, temp)", "c(val, slow())"}, "1", "B pass X pass"),
 		row("condition of an unedited function resolved", "R", []string{"    if check(2, 1, 1, 1, num_steps=1):\n        b_val", "    if True:\n        b_val"}, "0", "B pass X fail"),
-	})
-	checkOfficial(t, guardedDeadTask(), []officialRow{
+	}}
+}
+
+func officialGuardedDeadTable() table {
+	return table{name: "guarded dead code", task: guardedDeadTask(), official: []officialRow{
 		row("reference of dead code", "R", nil, "1", "E pass B pass P pass X pass"),
 		row("starter of dead code", "S", nil, "0", "E fail B pass X fail"),
 		row("other text in the block that does not run (FP-18)", "R", []string{"q_val = val", "q_val = ''"}, "1", "E pass B pass X pass"),
 		row("global name (FN-13)", "R", []string{"def a(", "VERSION = 1\n\ndef a("}, "0", "E fail"),
 		row("hidden in a condition (FP-3)", "R", []string{"def a(", "if True:\n    def q(val):\n        return val\n\ndef a("}, "1", "E pass B pass X pass"),
-	})
+	}}
 }
 
 // Lines about values are recognised by form, wherever they stand.
-func TestOfficialConstraints(t *testing.T) {
+func officialRuledTable() table {
 	const inC = "    return mult1 * mult2 * math.cos(val)"
 	const last = "    mult2_temp = mult2 + 0.2\n" + inC
 	with := func(text string) []string { return []string{last, "    mult2_temp = mult2 + 0.2\n" + text} }
@@ -36,7 +39,7 @@ func TestOfficialConstraints(t *testing.T) {
 		kind := map[string]string{"1": "C pass", "0": "C fail"}[solved]
 		return row(name, "R", old, solved, "B pass X pass "+kind)
 	}
-	checkOfficial(t, ruledTask(), []officialRow{
+	return table{name: "ruled", task: ruledTask(), official: []officialRow{
 		score("reference", nil, "1"),
 		row("starter", "S", nil, "0", "E pass B fail C fail X pass"),
 		score("turned comparison", []string{"mult2 < 50", "50 > mult2"}, "1"),
@@ -69,22 +72,22 @@ func TestOfficialConstraints(t *testing.T) {
 		score("another assertion", with("    assert mult1 > -50\n"+inC), "0"),
 		score("update", with("    mult1 += 0.0\n"+inC), "0"),
 		score("line in another function", []string{"    return math.tanh(val)", "    # NOTE: mult1\n    return math.tanh(val)"}, "0"),
-	})
+	}}
 }
 
-func TestOfficialComments(t *testing.T) {
+func officialCopiedTable() table {
 	const line = "    # stature kayak\n"
-	checkOfficial(t, copiedTask(), []officialRow{
+	return table{name: "copied", task: copiedTask(), official: []officialRow{
 		row("reference", "R", nil, "1", "B pass F pass X pass"),
 		row("starter", "S", nil, "0", "B fail F fail"),
 		row("anywhere in the function", "R", []string{line + "    d_val, prefix1, prefix2 = d(val)\n", "    d_val, prefix1, prefix2 = d(val)\n" + line}, "1", "F pass"),
 		row("with another word", "R", []string{"# stature kayak", "# stature kayaks"}, "0", "F fail"),
 		row("in another function as well", "R", []string{"def a(val: str) -> str:\n", "def a(val: str) -> str:\n" + line}, "1", "F pass"),
-	})
+	}}
 }
 
 // The rows of the table of holes, under the official reading.
-func TestOfficialMergeRows(t *testing.T) {
+func officialMergeTable() table {
 	all := "        x = 2 * a - b\n        y = 3 * (a * x) + 1\n        z = y - b\n        return z * x + c\n"
 	sham := func(a, b string) []string {
 		text := mergeTask().Reference["solution.py"]
@@ -99,7 +102,7 @@ func TestOfficialMergeRows(t *testing.T) {
 	}
 	const elsewhere = "        return self.everything(a, b, c)\n\n    def everything(self, a, b, c):\n"
 	allB := strings.NewReplacer("3 * (a", "-3 * (a", "y - b", "y - 4 * b").Replace(all)
-	checkOfficial(t, mergeTask(), []officialRow{
+	return table{name: "merge", task: mergeTask(), official: []officialRow{
 		row("reference", "R", nil, "1", "K pass B pass D pass"),
 		row("starter", "S", nil, "0", "B pass D fail"),
 		row("whole body in a condition (M-1)", "R", sham(indent(all), indent(allB)), "1", "B pass D pass"),
@@ -125,7 +128,7 @@ func TestOfficialMergeRows(t *testing.T) {
 		row("ends the process", "R", []string{"class CalculateA", "raise SystemExit\n\n\nclass CalculateA"}, "0", "B error"),
 		row("endless loop", "R", []string{"        x = 2 * a - b\n", "        while True:\n            pass\n        x = 2 * a - b\n"}, "0", "B error"),
 		row("does not compile", "R", []string{"return z * x + c", "return z * x + c +"}, "0", "K error B error D error"),
-	})
+	}}
 }
 
 // The vectors of the published scorer for the first task of five lines, and

@@ -41,8 +41,8 @@ func (s *Scorer) officialClasses(ctx context.Context, e *expectation, sub *submi
 	if err != nil {
 		return results.Check{}, err
 	}
-	job.Source = []byte(sub.source)
-	reply, err := s.pools[roleCandidate].run(ctx, &job, s.limits.wire())
+	job.Program = sub.module.Program
+	reply, err := s.ask(ctx, roleCandidate, &job, s.limits.wire())
 	if errors.Is(err, errLost) {
 		return errored(kindBehavioral, "killed the executor (%s)", lostText(err)), nil
 	}
@@ -54,7 +54,7 @@ func (s *Scorer) officialClasses(ctx context.Context, e *expectation, sub *submi
 	case err != nil:
 		return errored(kindBehavioral, "%v", err), nil
 	case actual.Error != "":
-		return errored(kindBehavioral, "does not compile: %s", shorten(actual.Error, 200)), nil
+		return errored(kindBehavioral, "%s", shorten(actual.Error, 200)), nil
 	case !actual.Complete || len(actual.Trials) != len(job.Trials):
 		return errored(kindBehavioral, "%s", endText(reply.replyHeader, s.limits)), nil
 	}
@@ -65,7 +65,7 @@ func (s *Scorer) officialMergeExpected(ctx context.Context, e *expectation, job 
 	if a, ok := e.known.get(""); ok {
 		return a.Trials[0], nil
 	}
-	answer, err := s.runReference(ctx, e.task, &job)
+	answer, err := s.runReference(ctx, e, &job)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type officialTrial struct {
 // officialJob runs calls in the way of the published scorer.
 type officialJob struct {
 	Op      string          `json:"op"` // "official"
-	Source  []byte          `json:"source"`
+	Program []byte          `json:"program"`
 	Code    string          `json:"code"`
 	Indexed bool            `json:"indexed"`
 	Memoize bool            `json:"memoize"`
@@ -124,8 +124,11 @@ func (s *Scorer) officialBehaviour(ctx context.Context, e *expectation, sub *sub
 	if err != nil {
 		return results.Check{}, err
 	}
-	job.Source = []byte(sub.source)
-	reply, err := s.pools[roleCandidate].run(ctx, &job, s.limits.wire())
+	if sub.module.Unkept != "" {
+		return errored(kindBehavioral, "%s", shorten(sub.module.Unkept, 200)), nil
+	}
+	job.Program = sub.module.Kept
+	reply, err := s.ask(ctx, roleCandidate, &job, s.limits.wire())
 	if errors.Is(err, errLost) {
 		return errored(kindBehavioral, "killed the executor (%s)", lostText(err)), nil
 	}
@@ -236,8 +239,8 @@ func (s *Scorer) officialExpected(ctx context.Context, e *expectation, job offic
 	if a, ok := e.known.get(order); ok {
 		return a, nil
 	}
-	job.Source = []byte(e.task.Reference[tasks.SolutionFile])
-	reply, err := s.pools[roleReference].run(ctx, &job, s.limits.wire())
+	job.Program = e.own[1].Kept
+	reply, err := s.ask(ctx, roleReference, &job, s.limits.wire())
 	if errors.Is(err, errLost) {
 		return officialAnswer{}, defect(e.task, "its reference: %v", err)
 	}

@@ -110,7 +110,9 @@ func officialArrays(e, a value) (equal, ok bool) {
 	for i, want := range x.flat {
 		got := y.flat[i]
 		near := math.Abs(got-want) <= officialAbs+float64(officialRel*math.Abs(want))
-		if got != want && !(math.IsNaN(want) && math.IsNaN(got)) && (!near || math.IsInf(want, 0) || math.IsInf(got, 0)) {
+		same := got == want || math.IsNaN(want) && math.IsNaN(got)
+		infinite := math.IsInf(want, 0) || math.IsInf(got, 0)
+		if !same && (!near || infinite) {
 			return false, true
 		}
 	}

@@ -116,16 +116,17 @@ func FuzzReadFrame(f *testing.F) {
 }
 
 func FuzzReadModule(f *testing.F) {
-	f.Add([]byte(`{"line":1,"def":"f","tree":{"t":"FunctionDef","name":"f","args":{"t":"arguments"},"body":[{"t":"Pass"}]}}` + "\n.\n"))
-	f.Add([]byte(`{"line":1,"def":"","tree":{"t":"Import","names":[{"t":"alias","name":"a"}]}}` + "\n.\n"))
-	f.Add([]byte(`{"error":"x"}` + "\n.\n"))
+	f.Add([]byte(`{"line":1,"def":"f","tree":{"t":"FunctionDef","name":"f","args":{"t":"arguments"},"body":[{"t":"Pass"}]}}` + "\n" + `{"end":true}` + "\n.\n"))
+	f.Add([]byte(`{"line":1,"def":"","tree":{"t":"Import","names":[{"t":"alias","name":"a"}]}}` + "\n" + `{"end":true,"direct":true}` + "\n.\n"))
+	f.Add([]byte(`{"error":"x"}` + "\n" + `{"end":true}` + "\n.\n"))
 	f.Add([]byte("."))
 	task := tinyTask()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, err := readModule(body)
+		parsed, err := readModules(body, 1)
 		if err != nil {
 			return
 		}
+		m := parsed[0]
 		r := newRuleset(task, m, m)
 		if problems := r.structure(m); m.functions()["f"] != nil && len(r.kept) == 0 {
 			t.Errorf("functions are lost: %v", problems)

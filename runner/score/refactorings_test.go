@@ -1,10 +1,6 @@
 package score
 
-import (
-	"testing"
-
-	"cabra-run/tasks"
-)
+import "cabra-run/tasks"
 
 // program puts a head, functions and the usual end around main's expression.
 func program(head, functions, typ, result, argument string) tasks.Files {
@@ -18,14 +14,17 @@ func tinyOf(r tasks.Refactoring, code tasks.CodeType, starter, reference tasks.F
 	return &tasks.Task{ID: tasks.CellID(cell, 1), Cell: cell, Instance: 1, Starter: starter, Reference: reference, Check: check}
 }
 
-// Removing dead code: q and r are dead, and call live functions.
-func TestDeadCode(t *testing.T) {
+// deadTask removes dead code: q and r are dead, and call live functions.
+func deadTask() *tasks.Task {
 	live := "def a(val: str) -> str:\n    b_val = b(val)\n    return strops.reverse(b_val)\n\ndef b(val: str) -> str:\n    return strops.rot13(val)\n\n"
 	dead := "def q(val: str) -> str:\n    r_val = r(val)\n    b_val = b(val)\n    return strops.zip_chars(r_val, b_val)\n\ndef r(val: str) -> str:\n    return strops.mirror(val)\n\n"
 	starter := program("import strops\n", live+dead, "str", "a(val)", "str(sys.argv[1])")
 	reference := program("import strops\n", live, "str", "a(val)", "str(sys.argv[1])")
-	task := tinyOf(tasks.DeadCode, tasks.String, starter, reference, tasks.Check{Edited: []string{"q", "r"}})
-	checkEdits(t, task, []edit{
+	return tinyOf(tasks.DeadCode, tasks.String, starter, reference, tasks.Check{Edited: []string{"q", "r"}})
+}
+
+func deadTable() table {
+	return table{name: "dead code", task: deadTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed functions: function q should be gone"},
 		{"one left", "S", []string{"def q(val: str) -> str:\n    r_val = r(val)\n    b_val = b(val)\n    return strops.zip_chars(r_val, b_val)\n\n", ""}, "failed functions: function r should be gone"},
@@ -38,19 +37,22 @@ func TestDeadCode(t *testing.T) {
 		{"left as a lambda", "R", []string{"def a(", "q = lambda val: val\n\ndef a("}, "failed structure: Assign at module level"},
 		{"left as async", "R", []string{"def a(", "async def q(val: str) -> str:\n    pass\n\ndef a("}, "failed structure: AsyncFunctionDef at module level"},
 		{"commented out", "R", []string{"def a(", "# def q(val: str) -> str: return r(val)\n\ndef a("}, "solved"},
-	})
+	}}
 }
 
-// Adding a return value: c is the source, b and a propagate, d does not use it.
-func TestAddReturn(t *testing.T) {
+// returnTask adds a return value: c is the source, b and a propagate, d does not use it.
+func returnTask() *tasks.Task {
 	head := "from mylibrary import external\nimport math\nimport operator\n"
 	d := "def d(val: float) -> float:\n    return math.tanh(val)\n\n"
 	starter := program(head, "def a(val: float) -> float:\n    b_val = b(val)\n    c_val = c(val)\n    d_val = d(val)\n    return operator.add(max(b_val, c_val), d_val)\n\n"+
 		"def b(val: float) -> float:\n    c_val = c(val)\n    return math.cos(c_val)\n\ndef c(val: float) -> float:\n    return external(round(val))\n\n"+d, "float", "(a(val), d(val))", "float(sys.argv[1])")
 	reference := program(head, "def a(val: float) -> tuple[float, str]:\n    b_val, b_str = b(val)\n    c_val, c_str = c(val)\n    d_val = d(val)\n    return (operator.add(max(b_val, c_val), d_val), b_str)\n\n"+
 		"def b(val: float) -> tuple[float, str]:\n    c_val, c_str = c(val)\n    return (math.cos(c_val), c_str)\n\ndef c(val: float) -> tuple[float, str]:\n    return external(round(val))\n\n"+d, "float", "(a(val), d(val))", "float(sys.argv[1])")
-	task := tinyOf(tasks.AddReturn, tasks.Math, starter, reference, tasks.Check{Edited: []string{"a", "b", "c"}, Library: []string{"external"}})
-	checkEdits(t, task, []edit{
+	return tinyOf(tasks.AddReturn, tasks.Math, starter, reference, tasks.Check{Edited: []string{"a", "b", "c"}, Library: []string{"external"}})
+}
+
+func returnTable() table {
+	return table{name: "add return", task: returnTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed behaviour: b("},
 		{"another of the equal texts", "R", []string{"d_val), b_str)", "d_val), c_str)"}, "solved"},
@@ -65,19 +67,22 @@ func TestAddReturn(t *testing.T) {
 		{"external called twice at its place (FP-4)", "R", []string{"    return external(round(val))", "    external(round(val))\n    return external(round(val))"}, "failed calls: once more than needed"},
 		{"external called with something else", "R", []string{"    return external(round(val))", "    return (round(val), external(0)[1])"}, "failed calls: did not call external"},
 		{"d changed too", "R", []string{"    return math.tanh(val)", "    return (math.tanh(val), '')"}, "failed structure: function d was changed"},
-	})
+	}}
 }
 
-// Caching: b is the lowest caller of c and d, which call slow.
-func TestCacheFunction(t *testing.T) {
+// cacheTask caches: b is the lowest caller of c and d, which call slow.
+func cacheTask() *tasks.Task {
 	head := "from mylibrary import slow\nimport strops\n"
 	rest := "def a(val: str) -> str:\n    b_val = b(val)\n    return strops.swap_case(b_val)\n\ndef e(val: str) -> str:\n    return strops.char_rotate(val)\n\n"
 	starter := program(head, "def b(val: str) -> str:\n    c_val = c(val)\n    d_val = d(val)\n    return strops.alternate_chars(c_val, d_val)\n\n"+
 		"def c(val: str) -> str:\n    return slow() + strops.rot13(val)\n\ndef d(val: str) -> str:\n    e_val = e(val)\n    return slow() + strops.mirror(e_val)\n\n"+rest, "str", "a(val)", "str(sys.argv[1])")
 	reference := program(head, "def b(val: str) -> str:\n    temp: str = slow()\n    c_val = c(val, temp)\n    d_val = d(val, temp)\n    return strops.alternate_chars(c_val, d_val)\n\n"+
 		"def c(val: str, temp: str='') -> str:\n    return temp + strops.rot13(val)\n\ndef d(val: str, temp: str='') -> str:\n    e_val = e(val)\n    return temp + strops.mirror(e_val)\n\n"+rest, "str", "a(val)", "str(sys.argv[1])")
-	task := tinyOf(tasks.CacheFunction, tasks.String, starter, reference, tasks.Check{Edited: []string{"b", "c", "d"}, Library: []string{"slow"}})
-	checkEdits(t, task, []edit{
+	return tinyOf(tasks.CacheFunction, tasks.String, starter, reference, tasks.Check{Edited: []string{"b", "c", "d"}, Library: []string{"slow"}})
+}
+
+func cacheTable() table {
+	return table{name: "cache function", task: cacheTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed structure: has the parameters (val), not (val, temp)"},
 		{"named arguments", "R", []string{"c(val, temp)", "c(val, temp=temp)"}, "solved"},
@@ -93,11 +98,11 @@ func TestCacheFunction(t *testing.T) {
 		{"cached on the function (FP-16)", "R", []string{"    temp: str = slow()\n", "    if not hasattr(b, 'temp'):\n        b.temp = slow()\n    temp = b.temp\n"}, "failed structure: changes the attribute temp"},
 		{"cached by a global statement (FP-16)", "R", []string{"    temp: str = slow()\n", "    global temp\n    temp = slow()\n"}, "failed structure: has a global statement"},
 		{"passed beyond", "R", []string{"e(val)\n", "e(val, temp)\n", "def e(val: str)", "def e(val: str, temp: str='')"}, "failed structure: function e was changed"},
-	})
+	}}
 }
 
-// Extracting a helper: b and c use it, d is the first function both call.
-func TestDontRepeat(t *testing.T) {
+// repeatTask extracts a helper: b and c use it, d is the first function both call.
+func repeatTask() *tasks.Task {
 	head := "from mylibrary import get_multiplier\nimport numpy as np\n"
 	rest := "def a(val: np.ndarray) -> np.ndarray:\n    b_val = b(val)\n    c_val = c(val)\n    return np.hypot(b_val, c_val)\n\ndef e(val: np.ndarray) -> np.ndarray:\n    return np.flip(val)\n\n"
 	starter := program(head, "def b(val: np.ndarray) -> np.ndarray:\n    mult: float = get_multiplier(val)\n    d_val = d(val)\n    return mult * np.cos(d_val)\n\n"+
@@ -106,8 +111,11 @@ func TestDontRepeat(t *testing.T) {
 	reference := program(head, "def b(val: np.ndarray) -> np.ndarray:\n    d_val, mult = d(val)\n    return mult * np.cos(d_val)\n\n"+
 		"def c(val: np.ndarray) -> np.ndarray:\n    d_val, mult = d(val)\n    return mult * np.sort(d_val)\n\n"+
 		"def d(val: np.ndarray) -> tuple[np.ndarray, float]:\n    mult: float = get_multiplier(val)\n    e_val = e(val)\n    return (np.tanh(e_val), mult)\n\n"+rest, "np.ndarray", "a(val)", "np.array(eval(sys.argv[1]))")
-	task := tinyOf(tasks.DontRepeat, tasks.Array, starter, reference, tasks.Check{Edited: []string{"b", "c", "d"}, Library: []string{"get_multiplier"}})
-	checkEdits(t, task, []edit{
+	return tinyOf(tasks.DontRepeat, tasks.Array, starter, reference, tasks.Check{Edited: []string{"b", "c", "d"}, Library: []string{"get_multiplier"}})
+}
+
+func repeatTable() table {
+	return table{name: "dont repeat", task: repeatTask(), strict: []edit{
 		{"reference", "R", nil, "solved"},
 		{"starter", "S", nil, "failed behaviour: d("},
 		{"other names", "R", []string{"d_val, mult = d(val)", "x, factor = d(val)", "mult * np.cos(d_val)", "factor * np.cos(x)", "mult * np.sort(d_val)", "factor * np.sort(x)"}, "solved"},
@@ -122,5 +130,5 @@ func TestDontRepeat(t *testing.T) {
 		{"list instead of an array (FP-10)", "R", []string{"mult * np.cos(d_val)", "[mult * x for x in np.cos(d_val)]"}, "failed behaviour: b("},
 		{"other dtype (FP-10)", "R", []string{"mult * np.cos(d_val)", "(mult * np.cos(d_val)).astype('f4')"}, "failed behaviour: b("},
 		{"changes its argument", "R", []string{"    d_val, mult = d(val)\n    return mult * np.cos(d_val)", "    d_val, mult = d(val)\n    val *= 2.0\n    return mult * np.cos(d_val)"}, "failed behaviour: call 1 of main"},
-	})
+	}}
 }

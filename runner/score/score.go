@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +94,7 @@ type Scorer struct {
 	cache   *cache
 	rounds  int // official tests of a function
 	vectors int // official tests of classes
+	usage   usage
 }
 
 // New returns a scorer. Boxes are made when they are needed.
@@ -130,14 +133,39 @@ func (s *Scorer) Score(ctx context.Context, t *tasks.Task, candidate tasks.Files
 	return verdicts[0], nil
 }
 
-// ScoreAll gives both verdicts on a candidate: strict, official.
+// ScoreAll gives both verdicts on a candidate: strict, official. With an error
+// it returns those that could be given all the same.
 func (s *Scorer) ScoreAll(ctx context.Context, t *tasks.Task, candidate tasks.Files) ([]Verdict, error) {
-	return s.score(ctx, t, candidate, s.strict, s.official)
+	return s.ScoreBy(ctx, t, candidate, Verdicts()...)
+}
+
+// Verdicts names the verdicts that there are; the first is the one to report
+// where none is asked for.
+func Verdicts() []string { return []string{Strict, Official} }
+
+// ScoreBy is ScoreAll for the named verdicts alone, in their order.
+func (s *Scorer) ScoreBy(
+	ctx context.Context, t *tasks.Task, candidate tasks.Files, names ...string,
+) ([]Verdict, error) {
+	var readers []reader
+	for _, name := range names {
+		switch name {
+		case Strict:
+			readers = append(readers, s.strict)
+		case Official:
+			readers = append(readers, s.official)
+		default:
+			return nil, fmt.Errorf("scoring %s: there is no verdict %q", t.ID, name)
+		}
+	}
+	return s.score(ctx, t, candidate, readers...)
 }
 
 // reader gives one verdict on a candidate's file.
 type reader func(context.Context, *expectation, *submission) (Verdict, error)
 
+// score gives the verdicts that can be given: a failure at one of them costs
+// no other.
 func (s *Scorer) score(
 	ctx context.Context, t *tasks.Task, candidate tasks.Files, readers ...reader,
 ) ([]Verdict, error) {
@@ -152,14 +180,16 @@ func (s *Scorer) score(
 		return nil, fmt.Errorf("scoring %s: %w", t.ID, err)
 	}
 	var verdicts []Verdict
+	var errs []error
 	for _, give := range readers {
 		v, err := give(ctx, e, sub)
 		if err != nil {
-			return nil, fmt.Errorf("scoring %s: %w", t.ID, err)
+			errs = append(errs, fmt.Errorf("scoring %s: %w", t.ID, err))
+			continue
 		}
 		verdicts = append(verdicts, v)
 	}
-	return verdicts, nil
+	return verdicts, errors.Join(errs...)
 }
 
 // submission is a candidate's file. problem says why it cannot be run.
@@ -190,6 +220,9 @@ func (s *Scorer) read(ctx context.Context, e *expectation, candidate tasks.Files
 	case m.Problem != "":
 		sub.problem = "does not compile: " + shorten(m.Problem, 200)
 	}
+	if m != nil && m != e.own[0] && m != e.own[1] {
+		m.share(e.own...)
+	}
 	sub.module = m
 	return sub, nil
 }
@@ -200,12 +233,9 @@ func (s *Scorer) strict(ctx context.Context, e *expectation, sub *submission) (V
 	if sub.problem != "" {
 		return verdict(check("compiles", sub.problem)), nil
 	}
-	found, err := s.run(ctx, e, sub.source)
+	found, err := s.run(ctx, e, sub.module.Program)
 	if err != nil {
 		return Verdict{}, err
-	}
-	if problem, ok := strings.CutPrefix(found.problem, "does not compile: "); ok {
-		return verdict(check("compiles", "does not compile: "+problem)), nil
 	}
 	behaves := check("behaviour", found.problem)
 	if behaves.Pass {
@@ -226,25 +256,32 @@ func (s *Scorer) parseCandidate(ctx context.Context, e *expectation, source stri
 			return known, nil
 		}
 	}
-	return s.parse(ctx, source, e.layout)
+	names := slices.AppendSeq([]string{}, maps.Keys(e.own[1].functions()))
+	parsed, err := s.parse(ctx, parseJob{Layout: e.layout, Programs: 1, Names: names}, source)
+	if err != nil {
+		return nil, err
+	}
+	return parsed[0], nil
 }
 
-// parse has a source text parsed in a box that runs no candidate code.
-func (s *Scorer) parse(ctx context.Context, source string, layout bool) (*module, error) {
-	job := parseJob{Op: "parse", Source: []byte(source), Layout: layout}
-	reply, err := s.pools[roleParser].run(ctx, job, s.limits.parseLimits())
+// parse has source texts parsed in a box that runs no candidate code.
+func (s *Scorer) parse(ctx context.Context, job parseJob, sources ...string) ([]*module, error) {
+	job.Op = "parse"
+	for _, source := range sources {
+		job.Sources = append(job.Sources, []byte(source))
+	}
+	reply, err := s.ask(ctx, roleParser, job, s.limits.parseLimits())
 	if err != nil {
 		return nil, err
 	}
-	m, err := readModule(reply.body)
-	if errors.Is(err, errTree) { // the parser died of it
-		return &module{Problem: "the parser " + endText(reply.replyHeader, s.limits)}, nil
+	modules, err := readModules(reply.body, len(sources))
+	for i, source := range sources {
+		if err != nil { // the parser died of it
+			modules = append(modules, &module{Problem: "the parser " + endText(reply.replyHeader, s.limits)})
+		}
+		modules[i].Source = source
 	}
-	if err != nil {
-		return nil, err
-	}
-	m.Source = source
-	return m, nil
+	return modules, nil
 }
 
 // maxProblems is how many problems of one check are kept.

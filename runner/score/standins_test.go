@@ -20,7 +20,11 @@ func evaluate(t *testing.T, s *Scorer, code string, stubs [4]int, head string, e
 		fmt.Fprintf(&source, "def f%d():\n    return %s\n", i, e)
 		job.Calls = append(job.Calls, testCall{Name: "f" + strconv.Itoa(i)})
 	}
-	job.Source = []byte(source.String())
+	parsed, err := s.parse(context.Background(), parseJob{Programs: 1}, source.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Program = parsed[0].Program
 	reply, err := s.pools[roleReference].run(context.Background(), job, s.limits.wire())
 	if err != nil {
 		t.Fatal(err)

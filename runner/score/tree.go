@@ -16,6 +16,14 @@ type module struct {
 	Problem    string
 	Statements []*statement
 	Comments   []comment // if the layout was asked for
+	programs
+}
+
+// programs is the code that a parser made of a source text.
+type programs struct {
+	Program []byte `json:"program"` // the whole
+	Kept    []byte `json:"kept"`    // what the published scorer makes of it
+	Unkept  string `json:"unkept"`  // why it makes nothing
 }
 
 // comment is a comment of a source text.
@@ -52,8 +60,15 @@ type statement struct {
 	// Spans is set for plain functions, if the layout was asked for.
 	Spans spans `json:"spans"`
 
-	once    sync.Once
-	decoded node
+	read *lazyTree
+}
+
+// lazyTree is a statement's tree, read when it is looked at. Statements with
+// equal texts may share one.
+type lazyTree struct {
+	text           json.RawMessage
+	onceRaw, once  sync.Once
+	whole, shorter node
 }
 
 // node is a node of a syntax tree as python/program.py writes it. Its class
@@ -62,34 +77,82 @@ type node map[string]any
 
 var errTree = errors.New("broken syntax tree")
 
-// readModule reads a parser's answer.
-func readModule(body []byte) (*module, error) {
-	m := &module{}
+// readModules reads a parser's answer about n sources.
+func readModules(body []byte, n int) ([]*module, error) {
 	lines := bytes.Split(bytes.TrimRight(body, "\n"), []byte("\n"))
 	last := len(lines) - 1
-	if last < 0 || string(lines[last]) != "." {
+	if string(lines[last]) != "." {
 		return nil, fmt.Errorf("%w: no end", errTree)
 	}
+	modules := []*module{}
+	m := &module{}
 	for _, line := range lines[:last] {
-		var s struct {
-			statement
-			Error    string    `json:"error"`
-			Comments []comment `json:"comments"`
-		}
-		if err := json.Unmarshal(line, &s); err != nil {
+		end, err := m.add(line)
+		if err != nil {
 			return nil, fmt.Errorf("%w: %v", errTree, err)
 		}
-		if s.Error != "" {
-			m.Problem = s.Error
-			continue
+		if end {
+			modules = append(modules, m)
+			m = &module{}
 		}
-		if s.Tree == nil {
-			m.Comments = s.Comments
-			continue
-		}
-		m.Statements = append(m.Statements, &statement{Line: s.Line, Def: s.Def, Tree: s.Tree, Spans: s.Spans})
 	}
-	return m, nil
+	if len(modules) != n || len(m.Statements) > 0 || m.Problem != "" {
+		return nil, fmt.Errorf("%w: %d programs instead of %d", errTree, len(modules), n)
+	}
+	return modules, nil
+}
+
+// moduleLine is any line about a source but for the tree in it.
+type moduleLine struct {
+	Line     int       `json:"line"`
+	Def      string    `json:"def"`
+	Spans    spans     `json:"spans"`
+	Error    string    `json:"error"`
+	Comments []comment `json:"comments"`
+	End      bool      `json:"end"`
+	programs
+}
+
+var treeMark = []byte(`,"tree":`)
+
+// add takes a line; end says whether it was the last about its source.
+func (m *module) add(line []byte) (end bool, err error) {
+	// Within a text its quotes would be escaped.
+	head, tree, found := bytes.Cut(line, treeMark)
+	if found {
+		head = append(head[:len(head):len(head)], '}')
+	}
+	var l moduleLine
+	if err := json.Unmarshal(head, &l); err != nil {
+		return false, err
+	}
+	switch {
+	case l.Error != "":
+		m.Problem = l.Error
+	case found:
+		m.Statements = append(m.Statements, newStatement(l, bytes.TrimSuffix(tree, []byte("}"))))
+	case l.Comments != nil:
+		m.Comments = l.Comments
+	case l.Program != nil:
+		m.programs = l.programs
+	}
+	return l.End, nil
+}
+
+func newStatement(l moduleLine, tree []byte) *statement {
+	return &statement{Line: l.Line, Def: l.Def, Tree: tree, Spans: l.Spans, read: &lazyTree{text: tree}}
+}
+
+// share lets statements use what is read of equal ones.
+func (m *module) share(with ...*module) {
+	for _, other := range with {
+		known := other.functions()
+		for _, s := range m.Statements {
+			if k := known[s.Def]; s.Def != "" && k != nil && bytes.Equal(k.Tree, s.Tree) {
+				s.read = k.read
+			}
+		}
+	}
 }
 
 // functions returns the plain functions at the top level, the last of each name.
@@ -103,43 +166,26 @@ func (m *module) functions() map[string]*statement {
 	return out
 }
 
-// node returns the statement's tree in canonical form: without annotations
-// and docstrings, which no rule looks at.
+// node returns the statement's tree in canonical form: without annotations of
+// types and docstrings, which no rule looks at.
 func (s *statement) node() node {
-	s.once.Do(func() {
-		var raw map[string]any
-		if json.Unmarshal(s.Tree, &raw) == nil {
-			s.decoded, _ = canonical(raw).(node)
+	s.read.once.Do(func() {
+		if raw := s.raw(); raw != nil {
+			s.read.shorter, _ = canonical(raw).(node)
 		}
 	})
-	return s.decoded
+	return s.read.shorter
 }
 
-// raw returns the statement's tree as it is, with annotations and docstrings.
+// raw returns the statement's tree as it is, with annotations and docstrings;
+// nil for a text that is no tree.
 func (s *statement) raw() node {
-	var decoded map[string]any
-	if json.Unmarshal(s.Tree, &decoded) != nil {
-		return nil
-	}
-	n, _ := nodesOf(decoded).(node)
-	return n
-}
-
-// nodesOf turns decoded JSON into nodes without changing anything.
-func nodesOf(raw any) any {
-	switch v := raw.(type) {
-	case map[string]any:
-		n := make(node, len(v))
-		for field, value := range v {
-			n[field] = nodesOf(value)
+	s.read.onceRaw.Do(func() {
+		if n, err := readTree(s.read.text); err == nil {
+			s.read.whole = n
 		}
-		return n
-	case []any:
-		for i := range v {
-			v[i] = nodesOf(v[i])
-		}
-	}
-	return raw
+	})
+	return s.read.whole
 }
 
 // treeText writes a tree such that equal trees have equal texts.
@@ -157,36 +203,48 @@ func (s *statement) same(other *statement) bool {
 	return bytes.Equal(s.Tree, other.Tree) || reflect.DeepEqual(s.node(), other.node())
 }
 
-// canonical turns decoded JSON into nodes.
+// canonical returns a tree in canonical form, which may share parts with it.
 func canonical(raw any) any {
 	switch v := raw.(type) {
-	case map[string]any:
+	case node:
 		return canonicalNode(v)
 	case []any:
+		out := make([]any, len(v))
 		for i := range v {
-			v[i] = canonical(v[i])
+			out[i] = canonical(v[i])
 		}
-		return v
+		return out
 	}
 	return raw
 }
 
-func canonicalNode(raw map[string]any) node {
-	n := node{}
+func canonicalNode(raw node) node {
+	n := make(node, len(raw))
 	for field, v := range raw {
-		if field != "annotation" && field != "returns" {
-			n[field] = canonical(v)
+		if c := canonical(v); field != "annotation" && field != "returns" || !namesType(c) {
+			n[field] = c
 		}
 	}
 	switch n.class() {
 	case "FunctionDef", "AsyncFunctionDef", "ClassDef":
 		n.dropDocstring()
 	case "AnnAssign": // as the plain assignment
-		if target, ok := n["target"]; ok && n["value"] != nil {
+		if target, ok := n["target"]; ok && n["value"] != nil && n["annotation"] == nil {
 			return node{"t": "Assign", "targets": []any{target}, "value": n["value"]}
 		}
 	}
 	return n
+}
+
+// typeClasses are what annotations of types consist of.
+var typeClasses = []string{"Name", "Attribute", "Subscript", "Constant", "Tuple", "List", "BinOp", "BitOr"}
+
+// namesType reports whether an annotation does no more than name a type.
+// Python evaluates those of functions, so that code can hide in them.
+func namesType(v any) bool {
+	plain := true
+	walk(v, func(n node) { plain = plain && slices.Contains(typeClasses, n.class()) && n.text("ctx") == "" })
+	return plain
 }
 
 func (n node) dropDocstring() {
@@ -229,7 +287,8 @@ func walk(v any, visit func(node)) {
 	switch v := v.(type) {
 	case node:
 		visit(v)
-		for _, field := range v.fields() {
+		var space [12]string
+		for _, field := range v.fields(space[:0]) {
 			walk(v[field], visit)
 		}
 	case []any:
@@ -239,9 +298,8 @@ func walk(v any, visit func(node)) {
 	}
 }
 
-// fields returns the names of n's fields in a fixed order.
-func (n node) fields() []string {
-	names := make([]string, 0, len(n))
+// fields appends the names of n's fields in a fixed order.
+func (n node) fields(names []string) []string {
 	for name := range n {
 		names = append(names, name)
 	}

@@ -23,6 +23,24 @@ type ValidateReport struct {
 	// impossible to tell a starter or a reference for what it is.
 	Official []Violation
 	Elapsed  time.Duration
+	// Candidates is how many were scored under both verdicts: two of each task
+	// that is not defective. Stages is what the scorer's jobs took meanwhile,
+	// of these candidates and of their tasks' own references.
+	Candidates int
+	Stages     []Stage
+}
+
+// PerSecond is how many candidates were scored in a second.
+func (r ValidateReport) PerSecond() float64 { return float64(r.Candidates) / r.Elapsed.Seconds() }
+
+// Evaluated is the part of all processes' CPU time that Python spent in the
+// functions of programs, from 0 to 1.
+func (r ValidateReport) Evaluated() float64 {
+	var all Stage
+	for _, s := range r.Stages {
+		all = s.plus(all)
+	}
+	return all.Evaluated.Seconds() / max(all.CPU.Seconds(), 1e-9)
 }
 
 // Violation is a task whose reference is not solved, whose starter is, or that
@@ -42,7 +60,7 @@ func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Task, v.
 func Validate(
 	ctx context.Context, src tasks.Source, s *Scorer, parallel int, progress func(done, total int),
 ) (ValidateReport, error) {
-	began := time.Now()
+	began, before := time.Now(), s.Usage()
 	var report ValidateReport
 	var mu sync.Mutex
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -73,33 +91,44 @@ func Validate(
 	for _, found := range [][]Violation{report.Violations, report.Official} {
 		slices.SortFunc(found, func(a, b Violation) int { return strings.Compare(a.String(), b.String()) })
 	}
-	report.Elapsed = time.Since(began)
+	report.Candidates = 2 * report.Tasks
+	for _, v := range report.Violations {
+		if v.Part == "task" {
+			report.Candidates -= 2
+		}
+	}
+	report.Elapsed, report.Stages = time.Since(began), since(before, s.Usage())
 	return report, err
 }
 
 // validateTask returns the violations of both verdicts.
 func validateTask(ctx context.Context, s *Scorer, t *tasks.Task) (strict, official []Violation, err error) {
-	v, err := s.ScoreAll(ctx, t, t.Reference)
-	var broken *TaskDefect
-	if errors.As(err, &broken) {
-		return []Violation{{t.ID, "task", broken.Reason}}, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	found := [2][]Violation{}
-	for i := range found {
-		if !v[i].Solved {
-			found[i] = append(found[i], Violation{t.ID, "reference", v[i].Reason})
+	for _, p := range []struct {
+		name   string
+		code   tasks.Files
+		solved bool
+	}{{"reference", t.Reference, true}, {"starter", t.Starter, false}} {
+		verdicts, err := s.ScoreAll(ctx, t, p.code)
+		var broken *TaskDefect
+		switch {
+		case errors.As(err, &broken) && len(verdicts) == 0:
+			return []Violation{{t.ID, "task", broken.Reason}}, nil, nil
+		case errors.As(err, &broken): // only the official verdict cannot be given
+			official = []Violation{{t.ID, "task", broken.Reason}}
+		case err != nil:
+			return nil, nil, err
+		}
+		for _, v := range verdicts {
+			if v.Solved == p.solved {
+				continue
+			}
+			found := Violation{t.ID, p.name, cmp.Or(v.Reason, "is solved")}
+			if v.Scorer == Strict {
+				strict = append(strict, found)
+			} else {
+				official = append(official, found)
+			}
 		}
 	}
-	if v, err = s.ScoreAll(ctx, t, t.Starter); err != nil {
-		return nil, nil, err
-	}
-	for i := range found {
-		if v[i].Solved {
-			found[i] = append(found[i], Violation{t.ID, "starter", "is solved"})
-		}
-	}
-	return found[0], found[1], nil
+	return strict, official, nil
 }

@@ -140,37 +140,3 @@ func TestValidateListsViolations(t *testing.T) {
 		t.Errorf("a failing source: %v", err)
 	}
 }
-
-// BenchmarkScore gives both verdicts on references of programs that the cache knows.
-func BenchmarkScore(b *testing.B) {
-	for _, size := range []string{"5", "50", "200"} {
-		for _, code := range []string{"math", "string", "array"} {
-			b.Run(code+"/"+size, func(b *testing.B) {
-				benchmarkScore(b, "axis=traversal; task=add-parameter; instances=1; size="+size+"; code="+code)
-			})
-		}
-	}
-}
-
-func benchmarkScore(b *testing.B, text string) {
-	grid, err := tasks.ParseGrid(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	src, err := refactor.NewSource(grid, refactor.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := newScorer(b, 1)
-	for task, err := range src.Tasks(context.Background()) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		for b.Loop() {
-			v, err := s.ScoreAll(context.Background(), &task, task.Reference)
-			if err != nil || !v[0].Solved || !v[1].Solved {
-				b.Fatalf("%+v, %v", v, err)
-			}
-		}
-	}
-}

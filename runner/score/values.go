@@ -11,9 +11,12 @@ import (
 // values checks that numbered values keep their names on their way through a
 // function: outputs do not show it where values are added or multiplied.
 func (r *ruleset) values(function node) []string {
-	v := valueWay{rules: r, lines: r.lines}
+	v := valueWay{rules: r, lines: r.lines, targets: map[string]int{}}
 	for _, n := range function.nodes("body") {
 		walk(n, v.visit)
+	}
+	if len(v.targets) > 0 {
+		v.say("binds a value in another way than by an assignment")
 	}
 	if r.lines.refactoring == tasks.AddReturn {
 		v.firstCall(function)
@@ -26,7 +29,8 @@ type valueWay struct {
 	rules    *ruleset
 	lines    *lineRules
 	problems []string
-	shift    *int // between a value's number and its index, where one is taken by index
+	targets  map[string]int // how often each value is bound beyond the assignments
+	shift    *int           // between a value's number and its index, where one is taken by index
 }
 
 func (v *valueWay) say(format string, args ...any) {
@@ -39,8 +43,26 @@ func (v *valueWay) visit(n node) {
 		v.call(n)
 	case "Assign":
 		for _, target := range n.nodes("targets") {
+			walk(target, func(n node) { v.count(n, -1) })
 			v.assign(target, n.child("value"))
 		}
+	case "Name", "arg":
+		v.count(n, 1)
+	}
+}
+
+// count counts where values are bound: as a target, or as a parameter of an
+// inner function.
+func (v *valueWay) count(n node, by int) {
+	name := n.text("arg")
+	if n.class() == "Name" && n.text("ctx") == "Store" {
+		name = n.text("id")
+	}
+	if v.lines.values[name] == 0 {
+		return
+	}
+	if v.targets[name] += by; v.targets[name] == 0 {
+		delete(v.targets, name)
 	}
 }
 
@@ -51,12 +73,19 @@ func (v *valueWay) call(n node) {
 		return
 	}
 	params, _ := parameters(callee.node())
+	receives := slices.ContainsFunc(params, func(p parameter) bool { return v.lines.values[p.Name] > 0 })
 	for i, arg := range n.nodes("args") {
-		if i < len(params) && arg.class() != "Starred" {
+		switch {
+		case arg.class() == "Starred" && receives:
+			v.say("passes values on without telling which")
+		case i < len(params):
 			v.passed(params[i].Name, arg)
 		}
 	}
 	for _, keyword := range n.nodes("keywords") {
+		if keyword.text("arg") == "" && receives {
+			v.say("passes values on without telling which")
+		}
 		v.passed(keyword.text("arg"), keyword.child("value"))
 	}
 }
@@ -79,12 +108,32 @@ func (v *valueWay) assign(target, value node) {
 	}
 	switch value.class() {
 	case "Call":
-		if v.rules.library[value.child("func").text("id")] && v.index(value) != number {
+		switch {
+		case !v.rules.library[value.child("func").text("id")]:
+			v.say("takes %s from something else than the library or a tuple", target.text("id"))
+		case v.index(value) != number:
 			v.say("computes %s with another index", target.text("id"))
 		}
 	case "Subscript":
 		v.byIndex(number, value.child("slice"))
+	default:
+		v.say("takes %s from something else than the library or a tuple", target.text("id"))
 	}
+}
+
+// sequence reports whether values can be unpacked from something: the result
+// of a function, a variable or an end of one of them.
+func (v *valueWay) sequence(n node) bool {
+	switch n.class() {
+	case "Name":
+		return true
+	case "Call":
+		return v.lines.callees[n.child("func").text("id")]
+	case "Subscript":
+		slice := n.child("slice")
+		return slice.class() == "Slice" && slice["step"] == nil && slice["upper"] == nil && v.sequence(n.child("value"))
+	}
+	return false
 }
 
 // index returns the last argument of a call, if it is a number.
@@ -139,6 +188,9 @@ func (v *valueWay) unpack(target, value node) {
 			return
 		}
 		last = number
+	}
+	if last > 0 && len(sources) == 0 && !v.sequence(value) {
+		v.say("unpacks values from something else than a result")
 	}
 	if last > 0 && last != len(v.lines.values) {
 		v.say("does not unpack all values")

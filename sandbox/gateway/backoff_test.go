@@ -11,31 +11,43 @@ import (
 
 func fixed(f float64) func() float64 { return func() float64 { return f } }
 
-func testProvider(jitter float64) *provider {
-	return &provider{policy: Backoff{
-		Base: time.Second, Max: time.Minute, RetryAfterMax: 2 * time.Minute, Jitter: fixed(jitter),
+func testQueue(jitter float64) *queue {
+	return &queue{policy: Backoff{
+		Base: time.Second, Max: time.Minute, OwnMax: 15 * time.Second, RetryAfterMax: 2 * time.Minute, Jitter: fixed(jitter),
 	}}
+}
+
+var never time.Time
+
+// busy is a failure that asks for a wait, which may be none.
+func busy(wait time.Duration) *ProviderFailure {
+	return &ProviderFailure{Kind: FailureServer, retryAfter: wait}
 }
 
 func TestBackoffGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testProvider(0)
+		q := testQueue(0)
 		far := time.Now().Add(time.Hour)
 		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 			time.Sleep(time.Millisecond)
-			p.failed(time.Now(), 0)
-			if got := p.pause(far); got != want*time.Second {
+			q.failed(nil, time.Now(), busy(0))
+			if got := q.pause(never, far); got != want*time.Second {
 				t.Errorf("pause %v, want %v s", got, want)
 			}
-			if err := p.wait(t.Context(), far); err != nil {
+			if err := q.wait(t.Context(), never, far); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(time.Millisecond)
-		p.answered(time.Now())
-		p.failed(time.Now(), 0)
-		if got := p.pause(far); got != time.Second {
-			t.Errorf("pause after an answer %v", got)
+		q.answered(rateHints{})
+		q.failed(nil, time.Now(), busy(0))
+		if got := q.pause(never, far); got != 0 {
+			t.Errorf("one failure after an answer pauses all for %v", got)
+		}
+		time.Sleep(time.Millisecond)
+		q.failed(nil, time.Now(), busy(0))
+		if got := q.pause(never, far); got != time.Second {
+			t.Errorf("pause after two failures %v", got)
 		}
 	})
 }
@@ -43,15 +55,14 @@ func TestBackoffGrows(t *testing.T) {
 // Sixteen requests that fail together are one failure.
 func TestBackoffCountsABurstOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testProvider(0)
+		q := testQueue(0)
 		sent := time.Now()
 		time.Sleep(time.Millisecond)
 		for range 16 {
-			p.failed(sent, 0)
+			q.failed(nil, sent, busy(0))
 		}
-		p.answered(sent) // sent before the failure was known
-		if got := p.pause(sent.Add(time.Hour)); got != time.Second || p.failures != 1 {
-			t.Errorf("pause %v after %d failures", got, p.failures)
+		if got := q.pause(never, sent.Add(time.Hour)); got != time.Second || q.failures != 1 {
+			t.Errorf("pause %v after %d failures", got, q.failures)
 		}
 	})
 }
@@ -69,13 +80,13 @@ func TestBackoffObeysRetryAfter(t *testing.T) {
 			{asked: time.Hour, want: 2 * time.Minute},
 			{asked: time.Hour, deadline: 5 * time.Second, want: 5 * time.Second},
 		} {
-			p := testProvider(c.jitter)
-			p.failed(time.Now(), c.asked)
+			q := testQueue(c.jitter)
+			q.failed(nil, time.Now(), busy(c.asked))
 			deadline := far
 			if c.deadline > 0 {
 				deadline = time.Now().Add(c.deadline)
 			}
-			if got := p.pause(deadline); got != c.want {
+			if got := q.pause(never, deadline); got != c.want {
 				t.Errorf("asked for %v: pause %v, want %v", c.asked, got, c.want)
 			}
 		}
@@ -84,12 +95,12 @@ func TestBackoffObeysRetryAfter(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testProvider(0)
-		p.failed(time.Now(), time.Minute)
+		q := testQueue(0)
+		q.failed(nil, time.Now(), busy(time.Minute))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		if err := p.wait(ctx, start.Add(time.Hour)); err == nil || time.Since(start) != time.Second {
+		if err := q.wait(ctx, never, start.Add(time.Hour)); err == nil || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
@@ -98,20 +109,20 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 // All waiters go on when the pause is over, and none before.
 func TestWaitersShareThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := testProvider(0)
-		p.failed(time.Now(), 20*time.Second)
+		q := testQueue(0)
+		q.failed(nil, time.Now(), busy(20*time.Second))
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if err := p.wait(t.Context(), start.Add(time.Hour)); err != nil ||
+				if err := q.wait(t.Context(), never, start.Add(time.Hour)); err != nil ||
 					time.Since(start) != 25*time.Second {
 					t.Errorf("%v after %v", err, time.Since(start))
 				}
 			})
 		}
 		time.Sleep(5 * time.Second)
-		p.failed(time.Now(), 20*time.Second) // prolongs it
+		q.failed(nil, time.Now(), busy(20*time.Second)) // prolongs it
 		wg.Wait()
 	})
 }
@@ -119,15 +130,15 @@ func TestWaitersShareThePause(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for v, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "0.5": 500 * time.Millisecond, "-3": 0, "soon": 0, "1e30": 0, "NaN": 0,
+		"": 0, "7": 7 * time.Second, "0.5": 500 * time.Millisecond, "-3": 0, "soon": 0, "1e30": maxWait, "NaN": 0,
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:05 GMT": 0,
 	} {
-		if got := retryAfter(http.Header{"Retry-After": {v}}, now); got != want {
+		if got := retryAfter(http.Header{"Retry-After": {v}}, nil, now); got != want {
 			t.Errorf("%q: %v, want %v", v, got, want)
 		}
 	}
 	h := http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {"250"}}
-	if got := retryAfter(h, now); got != 250*time.Millisecond {
+	if got := retryAfter(h, nil, now); got != 250*time.Millisecond {
 		t.Errorf("milliseconds: %v", got)
 	}
 }

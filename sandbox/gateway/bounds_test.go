@@ -13,7 +13,7 @@ import (
 )
 
 func TestSlowReader(t *testing.T) {
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		line := ": " + strings.Repeat("x", 1<<16) + "\n"
 		for r.Context().Err() == nil {
 			sendStream(w, line)
@@ -35,7 +35,7 @@ func TestSlowReader(t *testing.T) {
 }
 
 func TestAnswerIsBounded(t *testing.T) {
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			sendStream(w, streamText)
 		}
@@ -51,7 +51,7 @@ func TestAnswerIsBounded(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	var calls atomic.Int32
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) { calls.Add(1) })
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) { calls.Add(1) })
 	b := openBox(t, quick(8), up, overTCP(t))
 	host := strings.TrimSuffix(b.url, b.BasePath())
 	token := strings.Split(b.BasePath(), "/")[1]
@@ -68,11 +68,13 @@ func TestAddresses(t *testing.T) {
 		{"POST", host + "/" + token[1:] + token[:1] + "x/v1/chat/completions", 404},
 		{"POST", host + "/" + strings.Repeat("0", 32) + "/v1/chat/completions", 404},
 		{"POST", host + other.BasePath() + "/chat/completions", 404},
+		{"POST", host + "/" + token + "x/v1/chat/completions", 404},
 		{"POST", host + "/" + token + "/v1x/chat/completions", 404},
 		{"OPTIONS", host + "/*", 404},
 		{"GET", b.url + "/models", 200},
 		{"GET", b.url + "/chat/completions", 404},
-		{"POST", b.url + "/responses", 404},
+		{"GET", b.url + "/responses", 404},
+		{"HEAD", host + b.Root() + "/api/hello", 404},
 		{"POST", b.url + "/chat/completions/../../../x", 404},
 		{"POST", b.url, 404},
 	}
@@ -107,18 +109,21 @@ func TestAddresses(t *testing.T) {
 		}
 		paths = append(paths, r.Method+" "+r.Path)
 	}
-	want := []string{"GET /chat/completions", "POST /responses", "POST /chat/completions/../../../x", "POST "}
+	want := []string{
+		"POST /v1x/chat/completions", "GET /v1/chat/completions", "GET /v1/responses",
+		"POST /v1/chat/completions/../../../x", "POST /v1",
+	}
 	if !reflect.DeepEqual(paths, want) {
 		t.Errorf("recorded %q", paths)
 	}
-	if st := b.Stats(); st.Strays != 7 || st.Refused != 4 || st.Requests != 0 || calls.Load() != 0 {
+	if st := b.Stats(); st.Strays != 7 || st.Refused != 5 || st.Requests != 0 || calls.Load() != 0 {
 		t.Errorf("%+v, %d calls", st, calls.Load())
 	}
 }
 
 func TestBodiesAreBounded(t *testing.T) {
 	var calls atomic.Int32
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		_, _ = io.Copy(io.Discard, r.Body)
 		sendStream(w, streamText)
@@ -158,7 +163,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestRequestsAreBounded(t *testing.T) {
 	release, arrived := make(chan struct{}), make(chan struct{}, 5)
 	var most, now, calls atomic.Int32
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		for n := now.Add(1); ; {
 			if m := most.Load(); n <= m || most.CompareAndSwap(m, n) {

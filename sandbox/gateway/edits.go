@@ -47,6 +47,19 @@ func join(segs []segment) string {
 // edit replaces one text, which stands once in the file, by another.
 type edit struct{ old, new string }
 
+// patch is the edit in the form of the tool apply_patch.
+func (e edit) patch(file string) string {
+	var b strings.Builder
+	b.WriteString("*** Begin Patch\n*** Update File: " + file + "\n@@\n")
+	for _, half := range []struct{ sign, text string }{{"-", e.old}, {"+", e.new}} {
+		for line := range strings.Lines(half.text) {
+			b.WriteString(half.sign + strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	b.WriteString("*** End Patch\n")
+	return b.String()
+}
+
 // edits are at most max edits that turn one file into the other, along the
 // borders of functions; nil when there is no such way.
 func edits(from, to string, max int) []edit {

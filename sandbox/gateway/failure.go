@@ -24,6 +24,7 @@ const (
 	FailureServer      FailureKind = "server error" // 5xx
 	FailureTransport   FailureKind = "transport"    // no answer at all
 	FailureCut         FailureKind = "cut"          // the answer broke off after it had begun
+	FailureBudget      FailureKind = "budget"       // the run's own budget has no room for the request
 )
 
 // ProviderFailure is why a provider gave no usable answer. Keys are masked in it.
@@ -34,8 +35,10 @@ type ProviderFailure struct {
 	Permanent bool // the same request would fail again
 	Scripted  bool // made up by the scripted upstream
 	At        time.Time
+	Scope     BudgetScope // whose budget it is, for FailureBudget
 
 	retryAfter time.Duration
+	unsent     bool   // there was not even a connection
 	body       []byte // as the provider sent it, for the agent
 }
 
@@ -60,8 +63,13 @@ func (f *ProviderFailure) agentStatus() int {
 	if f.Status >= 400 {
 		return f.Status
 	}
-	if f.Kind == FailureCredentials {
+	switch f.Kind {
+	case FailureCredentials:
 		return http.StatusUnauthorized
+	case FailureBudget:
+		return http.StatusPaymentRequired
+	case FailureRateLimit:
+		return http.StatusTooManyRequests
 	}
 	return http.StatusBadGateway
 }
@@ -81,7 +89,7 @@ func statusFailure(resp *http.Response, mask func([]byte) []byte) *ProviderFailu
 	f.Kind = kindOf(resp.StatusCode, body)
 	switch f.Kind {
 	case FailureRateLimit, FailureServer, FailureTransport:
-		f.retryAfter = retryAfter(resp.Header, now)
+		f.retryAfter = retryAfter(resp.Header, body, now)
 	default:
 		f.Permanent = true
 	}
@@ -91,53 +99,19 @@ func statusFailure(resp *http.Response, mask func([]byte) []byte) *ProviderFailu
 	return f
 }
 
-func kindOf(status int, body []byte) FailureKind {
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return FailureCredentials
-	case status == http.StatusNotFound:
-		return FailureModel
-	case status == http.StatusPaymentRequired || status == http.StatusTooManyRequests && quotaSpent(body):
-		return FailureQuota
-	case status == http.StatusTooManyRequests:
-		return FailureRateLimit
-	case status == http.StatusRequestTimeout || status == http.StatusTooEarly:
-		return FailureServer
-	case status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported:
-		return FailureServer
-	}
-	return FailureRequest // redirects too: they are not followed, and a base URL that redirects is a mistake
-}
-
-// quotaSpent tells a 429 that means "no money left" from one that means "slower".
-func quotaSpent(body []byte) bool {
-	var doc struct {
-		Error struct {
-			Code any    `json:"code"`
-			Type string `json:"type"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(body, &doc) != nil {
-		return false
-	}
-	code, _ := doc.Error.Code.(string)
-	for _, word := range []string{code, doc.Error.Type} {
-		if word == "insufficient_quota" || word == "billing_hard_limit_reached" || word == "billing_not_active" {
-			return true
-		}
-	}
-	return false
-}
-
 // transportFailure makes a failure of a request that got no answer. Callers
 // look at the context first.
 func transportFailure(err error, mask func([]byte) []byte) *ProviderFailure {
 	text := oneLine(string(mask([]byte(err.Error()))))
 	f := &ProviderFailure{Kind: FailureTransport, At: time.Now(), Message: text}
+	var dial *net.OpError
+	f.unsent = errors.As(err, &dial) && dial.Op == "dial"
 	var timeout net.Error
 	switch {
 	case errors.Is(err, ErrKey):
-		f.Kind, f.Permanent = FailureCredentials, true
+		f.Kind, f.Permanent, f.unsent = FailureCredentials, true, true
+	case errors.Is(err, ErrWire):
+		f.Kind, f.Permanent, f.unsent = FailureRequest, true, true
 	case errors.Is(err, ErrSilent), errors.As(err, &timeout) && timeout.Timeout():
 		f.Message = "no answer in time: " + f.Message
 	}

@@ -68,7 +68,7 @@ func TestFailures(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var calls atomic.Int32
-			up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+			up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				c.handler(w, int(calls.Add(1)))
 			})
@@ -107,7 +107,7 @@ func TestFailures(t *testing.T) {
 // A usable answer takes the last error back.
 func TestLastErrorIsTheLast(t *testing.T) {
 	var calls atomic.Int32
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 1 {
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -147,7 +147,7 @@ func TestCutAnswer(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+			up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 				if c.handler != nil {
 					c.handler(w)
 					return
@@ -178,7 +178,7 @@ func TestCutAnswer(t *testing.T) {
 func (t Totals) Known() bool { return t.Unknown == 0 }
 
 func TestSilentProvider(t *testing.T) {
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}, func(o *HTTPOptions) { o.HeaderTimeout = 10 * time.Millisecond })
@@ -195,7 +195,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	var strayed atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
 	defer other.Close()
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
 	b := openBox(t, quick(8), up, overTCP(t))
@@ -228,7 +228,7 @@ func TestErrorMessage(t *testing.T) {
 
 // A key across the place where a message is cut must not leave its half.
 func TestNoHalfKeyInMessage(t *testing.T) {
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, strings.Repeat("x", maxErrorMessage-10)+testKey)
 	})
@@ -244,7 +244,7 @@ func TestNoHalfKeyInMessage(t *testing.T) {
 // A model that has answered exists: an agent must not be able to pause a sweep
 // by asking for something that the provider does not find.
 func TestNotFoundAfterAnAnswer(t *testing.T) {
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "gone") {
 			http.Error(w, `{"error":{"message":"no such thing"}}`, http.StatusNotFound)
 			return

@@ -17,46 +17,6 @@ type answer struct {
 	err   error // of the reading of first, io.EOF included
 }
 
-// ask gets an answer from the provider. It absorbs failures within the retry
-// budget, during which the agent sees nothing at all. All three results are
-// empty when the agent has gone.
-func (s *Session) ask(ctx context.Context, x *exchange) (*answer, *ProviderFailure) {
-	deadline := x.Started.Add(s.retry.Within)
-	for {
-		if s.provider.pause(deadline) > 0 {
-			s.waits.begin(x.Seq, time.Now())
-		}
-		waitErr := s.provider.wait(ctx, deadline)
-		sent := time.Now()
-		var ans *answer
-		var failure *ProviderFailure
-		if waitErr == nil {
-			x.Tries++
-			ans, failure = s.try(ctx, x)
-		}
-		switch {
-		case ended(ctx):
-			ans.discard()
-			x.Waited = s.waits.end(x.Seq, time.Now())
-			return nil, nil
-		case failure == nil:
-			s.provider.answered(sent)
-			x.Waited = s.waits.end(x.Seq, sent)
-			return ans, nil
-		case failure.Permanent:
-			x.Waited = s.waits.end(x.Seq, sent)
-			return nil, failure
-		}
-		s.waits.begin(x.Seq, sent)
-		s.provider.failed(sent, failure.retryAfter)
-		if x.Tries >= s.retry.Tries || !time.Now().Before(deadline) {
-			x.Waited = s.waits.end(x.Seq, time.Now())
-			x.exhausted = true
-			return nil, failure
-		}
-	}
-}
-
 func (a *answer) discard() {
 	if a != nil {
 		_ = a.resp.Body.Close()
@@ -65,12 +25,12 @@ func (a *answer) discard() {
 
 // try sends the request once.
 func (s *Session) try(ctx context.Context, x *exchange) (*answer, *ProviderFailure) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, chatPath, x.req.reader())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", x.req.reader())
 	if err != nil {
 		return nil, s.transportFailure(err)
 	}
-	r.Header = x.header.Clone()
-	r.ContentLength = x.req.size
+	target := *x.req.url
+	r.URL, r.Header, r.ContentLength = &target, x.header.Clone(), x.req.size
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(x.req.reader()), nil }
 	resp, err := s.upstream.RoundTrip(r)
 	if err != nil {
@@ -79,8 +39,9 @@ func (s *Session) try(ctx context.Context, x *exchange) (*answer, *ProviderFailu
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		failure := statusFailure(resp, s.mask)
 		failure.Scripted = s.scripted
-		if failure.Kind == FailureModel && s.Stats().Answers > 0 {
-			// The model is there, so something else that this request names is not.
+		if failure.Kind == FailureModel && (x.req.counts || s.Stats().Answers > 0) {
+			// The model may well be there: something else that this request
+			// names is not, or nobody counts tokens here.
 			failure.Kind = FailureRequest
 		}
 		_ = resp.Body.Close()
@@ -125,9 +86,8 @@ func (s *Session) fail(w http.ResponseWriter, x *exchange, f *ProviderFailure) {
 	x.failure = f
 	x.Status = f.agentStatus()
 	x.Error = f.Error()
-	if f.Status != 0 { // refused requests are not charged
-		zero := func() *int64 { return new(int64) }
-		x.Usage = Usage{Input: zero(), Cached: zero(), Output: zero(), Reasoning: zero()}
+	if f.Status != 0 { // the provider's refusals are not charged
+		x.Usage = noUsage()
 	}
 	x.keep(s, f.body)
 	s.finish(x)
@@ -135,7 +95,7 @@ func (s *Session) fail(w http.ResponseWriter, x *exchange, f *ProviderFailure) {
 		s.send(w, x.Status, "application/json", f.body)
 		return
 	}
-	s.tell(w, x.Status, f.Message)
+	s.tell(w, x.Wire, x.Status, f.Message)
 }
 
 func looksLikeJSON(body []byte) bool { return strings.HasPrefix(strings.TrimSpace(string(body)), "{") }
@@ -160,6 +120,9 @@ func (s *Session) noteHeaders(x *exchange, h http.Header) {
 				x.headers[name] = oneLine(s.maskString(v))
 			}
 		}
+	}
+	if x.req.host != "" {
+		s.noteQuota(x, h)
 	}
 }
 
@@ -198,7 +161,7 @@ func (s *Session) pass(ctx context.Context, w http.ResponseWriter, x *exchange, 
 	}
 	x.Status = ans.resp.StatusCode
 	w.WriteHeader(x.Status)
-	m := &meter{stream: strings.HasPrefix(ans.resp.Header.Get("Content-Type"), "text/event-stream")}
+	m := newMeter(x.req.modelCall, strings.HasPrefix(ans.resp.Header.Get("Content-Type"), "text/event-stream"))
 	out := &agentWriter{s: s, w: w}
 	masking := s.maskingWriter(out)
 	err := s.copyAnswer(x, ans, m, masking)
@@ -207,6 +170,7 @@ func (s *Session) pass(ctx context.Context, w http.ResponseWriter, x *exchange, 
 		x.Complete = m.end()
 		x.Usage = m.usage
 	}
+	x.partial = !m.finished
 	x.Usable = x.Complete && m.content
 	s.explain(ctx, x, m, err)
 	s.finish(x)

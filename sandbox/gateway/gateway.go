@@ -4,15 +4,22 @@ import (
 	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"cabra-run/sandbox/gateway/price"
 )
 
 // RetryBudget bounds what is done for one request before its failure is passed
 // on to the agent.
 type RetryBudget struct {
-	Tries int // 8
+	// Tries (8) is how often the provider is asked. Answers that say "slower"
+	// do not count: they are waited for as long as the time lasts.
+	Tries int
+	// Slower bounds those too; 0 leaves it to the time, 1 passes all on.
+	Slower int
 	// Within (4 min) is below the patience of every CLI, which is ten minutes
 	// at best.
 	Within time.Duration
@@ -41,8 +48,8 @@ type Options struct {
 type Gateway struct {
 	o Options
 
-	mu        sync.Mutex
-	providers map[string]*provider
+	mu     sync.Mutex
+	queues map[string]*queue
 }
 
 // New returns a Gateway; zero options take their defaults.
@@ -51,6 +58,7 @@ func New(o Options) *Gateway {
 	orInt(&o.Retry.Within, 4*time.Minute)
 	orInt(&o.Backoff.Base, time.Second)
 	orInt(&o.Backoff.Max, time.Minute)
+	orInt(&o.Backoff.OwnMax, 15*time.Second)
 	orInt(&o.Backoff.RetryAfterMax, 2*time.Minute)
 	if o.Backoff.Jitter == nil {
 		o.Backoff.Jitter = rand.Float64
@@ -63,7 +71,7 @@ func New(o Options) *Gateway {
 	orInt(&o.Limits.AnswerBytes, 64<<20)
 	orInt(&o.Limits.BodyTime, 2*time.Minute)
 	orInt(&o.Limits.WriteTime, time.Minute)
-	return &Gateway{o: o, providers: map[string]*provider{}}
+	return &Gateway{o: o, queues: map[string]*queue{}}
 }
 
 func orInt[T ~int | ~int64](v *T, def T) {
@@ -72,22 +80,38 @@ func orInt[T ~int | ~int64](v *T, def T) {
 	}
 }
 
-// provider returns the shared state of an upstream.
-func (g *Gateway) provider(name string) *provider {
+// limited is an upstream whose user has set limits.
+type limited interface{ Limits() RateLimits }
+
+// queue returns the state that sessions share for a model of an upstream, or
+// for all of its models where its limits are shared by them.
+func (g *Gateway) queue(up Upstream, model string) *queue {
+	var limits RateLimits
+	if u, ok := up.(limited); ok {
+		limits = u.Limits()
+	}
+	key := up.Name()
+	if !limits.Shared {
+		key += "\x00" + model
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := g.providers[name]
-	if p == nil {
-		p = &provider{policy: g.o.Backoff}
-		g.providers[name] = p
+	q := g.queues[key]
+	if q == nil {
+		q = &queue{policy: g.o.Backoff}
+		if !limits.none() {
+			q.gate = &gate{limits: limits}
+		}
+		g.queues[key] = q
 	}
-	return p
+	return q
 }
 
 // SessionOptions describe one attempt.
 type SessionOptions struct {
 	Upstream Upstream
 	Model    string // the provider's name of the model, put into every request
+	Wires    []Wire // those that are served; nil serves all
 	Script   Script // for the scripted upstream
 	// Record gets every exchange; nil records nothing.
 	Record *Recorder
@@ -97,21 +121,37 @@ type SessionOptions struct {
 	OnExchange func(Exchange) error
 	// Mask hides further secrets. The upstream's own are hidden anyway.
 	Mask *Mask
+	// Price says what the model's tokens cost; nil leaves costs unknown.
+	Price *price.Model
+	// Budget bounds what is spent, nil does not. Trial is the key under which
+	// it adds up the attempts of a trial.
+	Budget *Budget
+	Trial  string
+	// Login lets the box reach the hosts of a CLI that insists on its own;
+	// Upstream is the login's then. Nil refuses every other host.
+	Login *Login
 }
 
 // Exchange is one model request with what came back.
 type Exchange struct {
 	Seq      int // from 1 within the attempt, in order of arrival
+	Wire     Wire
 	Started  time.Time
 	Ended    time.Time
 	Model    string
-	Status   int           // HTTP status sent to the agent, 0 when none was
-	Complete bool          // the answer ended as it should
-	Usable   bool          // complete, 2xx, and it says something
-	Error    string        // why not complete
-	Usage    Usage         // unknown for cut answers that told none
-	Tries    int           // how often the provider was asked
-	Waited   time.Duration // spent on tries that failed and between tries
+	Status   int      // HTTP status sent to the agent, 0 when none was
+	Complete bool     // the answer ended as it should
+	Usable   bool     // complete, 2xx, and it says something
+	Error    string   // why not complete
+	Usage    Usage    // unknown for cut answers that told none
+	CostUSD  *float64 // nil when unknown, which is never the same as zero
+	// WorstUSD and WorstTokens are the most that the request could cost. They
+	// count against a budget where the cost is unknown; WorstUSD is nil without
+	// a price.
+	WorstUSD    *float64
+	WorstTokens int64
+	Tries       int           // how often the provider was asked
+	Waited      time.Duration // spent on tries that failed and between tries
 }
 
 // Open makes the session of one attempt.
@@ -122,7 +162,17 @@ func (g *Gateway) Open(o SessionOptions) (*Session, error) {
 	if o.Model == "" {
 		return nil, errors.New("opening session: no model")
 	}
+	if _, free := o.Upstream.(perAttempt); !free {
+		if err := o.Budget.Check(o.Upstream.Name()+"/"+o.Model, o.Price); err != nil {
+			return nil, fmt.Errorf("opening session: %w", err)
+		}
+	}
 	var token [16]byte
 	cryptorand.Read(token[:]) // never fails, by its contract
-	return newSession(g, o, hex.EncodeToString(token[:])), nil
+	s := newSession(g, o, hex.EncodeToString(token[:]))
+	if err := s.openLogin(); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("opening session: %w", err)
+	}
+	return s, nil
 }

@@ -2,16 +2,14 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
-
-const chatPath = "/chat/completions"
 
 // ServeHTTP answers one request out of the box.
 func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -20,21 +18,46 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.handlers.Done()
+	if r.Method == http.MethodConnect {
+		s.connect(w, r)
+		return
+	}
 	path, ok := s.path(r)
+	wire := wireGuess(path, r.Header)
 	switch {
 	case !ok:
 		s.note(func(st *Stats) { st.Strays++ })
-		s.tell(w, http.StatusNotFound, "no such address")
+		s.tell(w, wire, http.StatusNotFound, "no such address")
 	case !s.admit():
-		s.tell(w, http.StatusForbidden, "this attempt has made too many requests")
-	case r.Method == http.MethodPost && path == chatPath:
-		s.chat(w, r)
-	case r.Method == http.MethodGet && path == "/models":
-		s.models(w)
+		s.tell(w, wire, http.StatusForbidden, "this attempt has made too many requests")
 	default:
-		s.refuse(w, r, http.StatusNotFound, "only chat completions are served here")
+		s.route(w, r, path, wire)
 	}
 }
+
+// route answers a request below the attempt's address.
+func (s *Session) route(w http.ResponseWriter, r *http.Request, path string, wire Wire) {
+	below := belowVersion(path)
+	c, asks := callOf(below)
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case r.Method == http.MethodPost && asks && s.speaks(c.wire):
+		s.serve(w, r, c)
+	case r.Method == http.MethodPost && asks:
+		s.refuse(w, r, refusal{wire: wire, status: http.StatusNotFound, err: fmt.Errorf("the wire %q is not served in this run", wire)})
+	case reads && (below == modelsPath || strings.HasPrefix(below, modelsPath+"/")):
+		s.models(w, wire, below != modelsPath)
+	case reads && path == helloPath:
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		s.refuse(w, r, refusal{wire: wire, status: http.StatusNotFound, err: errors.New("only model requests are served here")})
+	}
+}
+
+// helloPath is where Claude Code asks whether anybody is there, to no end.
+const helloPath = "/api/hello"
+
+func (s *Session) speaks(w Wire) bool { return s.o.Wires == nil || slices.Contains(s.o.Wires, w) }
 
 // admit counts a request against the attempt's bound.
 func (s *Session) admit() bool {
@@ -49,66 +72,32 @@ func (s *Session) admit() bool {
 	return true
 }
 
-// models tells the one model there is, for agents that ask.
-func (s *Session) models(w http.ResponseWriter) {
-	type model struct {
-		ID     string `json:"id"`
-		Object string `json:"object"`
-		Owner  string `json:"owned_by"`
-	}
-	s.tellJSON(w, http.StatusOK, map[string]any{
-		"object": "list",
-		"data":   []model{{ID: s.o.Model, Object: "model", Owner: s.upstream.Name()}},
-	})
-}
-
 // refuse answers a request that goes to no provider, and records it.
-func (s *Session) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+func (s *Session) refuse(w http.ResponseWriter, r *http.Request, no refusal) {
 	s.note(func(st *Stats) { st.Refused++ })
+	why, path := no.err.Error(), no.path
+	if path == "" {
+		path = strings.TrimPrefix(r.URL.Path, s.root)
+	}
 	if now := time.Now(); s.o.Record != nil {
 		s.recorded(0, s.o.Record.Write(Record{
-			Started: now, Ended: now, Method: oneLine(r.Method), Status: status, Error: why,
-			Path: oneLine(s.maskString(strings.TrimPrefix(r.URL.Path, s.base))),
+			Started: now, Ended: now, Method: oneLine(r.Method), Status: no.status, Error: why, Wire: no.wire,
+			Path: oneLine(s.maskString(path)),
 		}))
 	}
-	s.tell(w, status, why)
+	s.tell(w, no.wire, no.status, why)
 }
 
-// tell sends an error in the form that OpenAI's clients read.
-func (s *Session) tell(w http.ResponseWriter, status int, message string) {
-	s.tellJSON(w, status, map[string]any{
-		"error": map[string]any{"message": message, "type": "gateway_error", "code": status},
-	})
-}
-
-func (s *Session) tellJSON(w http.ResponseWriter, status int, doc any) {
-	body, err := json.Marshal(doc)
-	if err != nil { // texts and numbers only
-		body = []byte("{}")
-	}
-	s.send(w, status, "application/json", body)
-}
-
-// send writes a short answer. An agent that does not read it gets cut off.
-func (s *Session) send(w http.ResponseWriter, status int, contentType string, body []byte) {
-	s.limitWrite(w)
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the agent may have gone, which is its own affair
-}
-
-func (s *Session) limitWrite(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.WriteTime))
-}
-
-// refusal is why a body is not taken, and what the agent is told.
+// refusal is why a request is not taken, and what the agent is told.
 type refusal struct {
+	wire   Wire
 	status int
 	err    error
+	path   string // as it is recorded, "" for the request's own
 }
 
-// chat serves one model request from its body to its record.
-func (s *Session) chat(w http.ResponseWriter, r *http.Request) {
+// serve serves one model request from its body to its record.
+func (s *Session) serve(w http.ResponseWriter, r *http.Request, c modelCall) {
 	if s.slots.Acquire(r.Context(), 1) != nil {
 		return
 	}
@@ -118,13 +107,13 @@ func (s *Session) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		s.refuse(w, r, http.StatusRequestEntityTooLarge, err.Error())
+		s.refuse(w, r, refusal{wire: c.wire, status: http.StatusRequestEntityTooLarge, err: err})
 		return
 	}
 	defer s.buffer.Release(held)
-	req, no := s.readChat(w, r, held)
+	req, no := s.readRequest(w, r, c, held)
 	if no != nil {
-		s.refuse(w, r, no.status, no.err.Error())
+		s.refuse(w, r, *no)
 		return
 	}
 	x := s.begin(req, r.Header)
@@ -156,7 +145,9 @@ func (s *Session) hold(r *http.Request) (int64, error) {
 	return n, nil
 }
 
-func (s *Session) readChat(w http.ResponseWriter, r *http.Request, limit int64) (*chatRequest, *refusal) {
+func (s *Session) readRequest(
+	w http.ResponseWriter, r *http.Request, c modelCall, limit int64,
+) (*modelRequest, *refusal) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(s.limits.BodyTime))
 	raw, err := readBody(r.Body, r.ContentLength, limit)
@@ -164,14 +155,15 @@ func (s *Session) readChat(w http.ResponseWriter, r *http.Request, limit int64) 
 	_ = rc.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, errLargeBody):
-		return nil, &refusal{http.StatusRequestEntityTooLarge, err}
+		return nil, &refusal{wire: c.wire, status: http.StatusRequestEntityTooLarge, err: err}
 	case err != nil:
-		return nil, &refusal{http.StatusBadRequest, errors.New("request body did not arrive")}
+		return nil, &refusal{wire: c.wire, status: http.StatusBadRequest, err: errors.New("request body did not arrive")}
 	}
-	req, err := newChatRequest(raw, s.o.Model)
+	req, err := newRequest(c, raw, s.o.Model)
 	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, err}
+		return nil, &refusal{wire: c.wire, status: http.StatusBadRequest, err: err}
 	}
+	req.url = c.url(s.o.Model, r.URL.Query())
 	return req, nil
 }
 
@@ -201,7 +193,8 @@ var errLargeBody = errors.New("request body is too large")
 // exchange is a model request on its way.
 type exchange struct {
 	Exchange
-	req       *chatRequest
+	id        int // tells requests of a session apart
+	req       *modelRequest
 	header    http.Header       // what is passed on of the agent's
 	headers   map[string]string // what is recorded of the provider's
 	response  []byte            // what is recorded of the answer
@@ -209,24 +202,38 @@ type exchange struct {
 	held      int64             // memory set aside for response
 	failure   *ProviderFailure
 	exhausted bool // the retry budget was used up
+	inFlight  bool // the provider had the request when the agent left
+	partial   bool // the answer has no end, so its usage tells nothing
+	pass      *pass
+	reserved  *reservation
 }
 
 // passedHeaders are the agent's headers that providers get. Everything else
 // stays here, above all whatever could authorize or redirect.
 var passedHeaders = []string{"Accept", "User-Agent"}
 
-func (s *Session) begin(req *chatRequest, h http.Header) *exchange {
+// wireHeaders are passed on besides: they say which edition of the wire the
+// agent speaks.
+var wireHeaders = map[Wire][]string{WireMessages: {"Anthropic-Version", "Anthropic-Beta"}}
+
+func (s *Session) begin(req *modelRequest, h http.Header) *exchange {
 	x := &exchange{req: req, header: http.Header{"Content-Type": {"application/json"}}}
-	for _, name := range passedHeaders {
-		if v := h.Get(name); v != "" {
-			x.header.Set(name, v)
-		}
+	copyHeaders(x.header, h, passedHeaders, wireHeaders[req.wire])
+	if req.host != "" {
+		copyHeaders(x.header, h, githubHeaders)
+	}
+	if req.authorization != "" {
+		x.header.Set("Authorization", req.authorization)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.Requests++
+	s.begun++
 	s.stats.InFlight++
-	x.Seq, x.Started, x.Model = s.stats.Requests, time.Now(), s.o.Model
+	if !req.counts {
+		s.stats.Requests++
+		x.Seq = s.stats.Requests
+	}
+	x.id, x.Wire, x.Started, x.Model = s.begun, req.wire, time.Now(), s.o.Model
 	s.stats.LastActivity = x.Started
 	return x
 }
@@ -235,7 +242,11 @@ func (s *Session) begin(req *chatRequest, h http.Header) *exchange {
 // be sent.
 func (s *Session) finish(x *exchange) {
 	x.Ended = time.Now()
-	storeErr := s.store(x.Exchange)
+	s.settle(x)
+	var storeErr error
+	if !x.req.counts {
+		storeErr = s.store(x.Exchange)
+	}
 	s.record(x)
 	s.buffer.Release(x.held)
 	s.mu.Lock()
@@ -243,11 +254,21 @@ func (s *Session) finish(x *exchange) {
 	st := &s.stats
 	st.InFlight--
 	st.LastActivity = x.Ended
-	if x.Tries > 0 {
-		st.Usage.add(x.Usage)
-	}
 	if st.StoreErr == nil {
 		st.StoreErr = storeErr
+	}
+	if !x.req.counts {
+		st.count(x)
+	}
+	if st.InFlight == 0 {
+		s.waits.settle()
+	}
+}
+
+// count takes in what came of a model request.
+func (st *Stats) count(x *exchange) {
+	if x.Tries > 0 {
+		st.Usage.add(x.Usage)
 	}
 	if x.exhausted {
 		st.Exhausted++
@@ -257,9 +278,6 @@ func (s *Session) finish(x *exchange) {
 		st.LastError = nil
 	} else if x.failure != nil {
 		st.LastError = x.failure
-	}
-	if st.InFlight == 0 {
-		s.waits.settle()
 	}
 }
 
@@ -280,7 +298,7 @@ func (s *Session) record(x *exchange) {
 	request, response := s.mask(x.req.raw), s.maskCut(x.response, x.cut)
 	s.recorded(len(request)+len(response), s.o.Record.write(Record{
 		Seq: x.Seq, Started: x.Started, Ended: x.Ended,
-		Method: http.MethodPost, Path: chatPath, Model: x.Model,
+		Method: http.MethodPost, Path: x.req.host + x.req.url.RequestURI(), Wire: x.Wire, Model: x.Model,
 		Status: x.Status, Headers: x.headers, ResponseCut: x.cut,
 		Complete: x.Complete, Error: x.Error, Usage: &x.Usage, Tries: x.Tries, WaitedMS: x.Waited.Milliseconds(),
 	}, request, response))

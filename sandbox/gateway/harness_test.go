@@ -44,12 +44,19 @@ func overTCP(t *testing.T) listen {
 
 func openBox(t *testing.T, g *Gateway, up Upstream, on listen) *box {
 	t.Helper()
+	return openBoxWith(t, g, SessionOptions{Upstream: up, Model: "wire-model"}, on)
+}
+
+// openBoxWith puts the test's recorder and store into the options.
+func openBoxWith(t *testing.T, g *Gateway, o SessionOptions, on listen) *box {
+	t.Helper()
 	b := &box{t: t}
 	rec, err := NewRecorder(&b.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := g.Open(SessionOptions{Upstream: up, Model: "wire-model", Record: rec, OnExchange: b.store})
+	o.Record, o.OnExchange = rec, b.store
+	s, err := g.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +105,13 @@ func (b *box) ask(body string) (int, string, error) {
 }
 
 func (b *box) post(ctx context.Context, body string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url+"/chat/completions", strings.NewReader(body))
+	return b.postTo(ctx, "/v1/chat/completions", body)
+}
+
+// postTo posts to a path below the attempt's address.
+func (b *box) postTo(ctx context.Context, path, body string) (*http.Response, error) {
+	url := strings.TrimSuffix(b.url, "/v1") + path
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +120,15 @@ func (b *box) post(ctx context.Context, body string) (*http.Response, error) {
 	r.Header.Set("Cookie", "box=1")
 	r.Header.Set("User-Agent", "agent/1")
 	return b.client.Do(r)
+}
+
+// newPost is a request as an upstream gets it, nil for an address that is none.
+func newPost(path, body string) *http.Request {
+	r, err := http.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	return r
 }
 
 // one ends the session and returns its only exchange and record.
@@ -123,13 +145,13 @@ func (b *box) one() (Exchange, Record) {
 // quick is a gateway whose back-off takes no noticeable time.
 func quick(tries int) *Gateway {
 	return New(Options{
-		Retry:   RetryBudget{Tries: tries},
+		Retry:   RetryBudget{Tries: tries, Slower: tries},
 		Backoff: Backoff{Base: time.Microsecond, Max: time.Microsecond, RetryAfterMax: time.Microsecond},
 	})
 }
 
-// endpoint is a provider.
-func endpoint(t *testing.T, h http.HandlerFunc, change ...func(*HTTPOptions)) *HTTP {
+// fakeProvider is an upstream that asks a test's own provider.
+func fakeProvider(t *testing.T, h http.HandlerFunc, change ...func(*HTTPOptions)) *HTTP {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)

@@ -1,23 +1,30 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 )
 
-// HTTPOptions describe an OpenAI-compatible endpoint. Zero times mean the
-// defaults given beside them.
+// HTTPOptions describe a provider. Zero times mean the defaults given beside
+// them.
 type HTTPOptions struct {
-	Name    string // as in --model NAME/model; "" takes the host of BaseURL
-	BaseURL string // with its version segment: "https://api.openai.com/v1"
-	Key     KeySource
+	Name string // as in --model NAME/model; "" takes the host of the first address
+	// Endpoints are the wires that the provider speaks. BaseURL is short for
+	// all others at that address, "https://api.openai.com/v1" for one, with
+	// the key in Authorization.
+	Endpoints map[Wire]Endpoint
+	BaseURL   string
+	Key       KeySource
+	RateLimits
 	// Mask learns every key that is read. Nil makes an own one.
 	Mask *Mask
 
@@ -28,12 +35,13 @@ type HTTPOptions struct {
 	IdleTimeout   time.Duration // 5 min, the longest silence within an answer
 }
 
-// HTTP is an upstream that sends requests to one OpenAI-compatible endpoint and
-// puts in the provider's key. Make one with NewHTTP.
+// HTTP is an upstream that sends requests to a provider and puts in its key.
+// Make one with NewHTTP.
 type HTTP struct {
 	name      string
-	base      *url.URL
+	ends      map[Wire]*destination
 	key       KeySource
+	limits    RateLimits
 	mask      *Mask
 	idle      time.Duration
 	transport *http.Transport
@@ -42,23 +50,32 @@ type HTTP struct {
 // ErrSilent is the failure of an answer that stopped coming.
 var ErrSilent = errors.New("provider went silent")
 
-// NewHTTP checks the address and returns the upstream; nothing is sent yet.
+// NewHTTP checks the addresses and returns the upstream; nothing is sent yet.
 func NewHTTP(o HTTPOptions) (*HTTP, error) {
-	base, err := url.Parse(o.BaseURL)
-	if err != nil {
-		// url.Error repeats the whole address, which may hold a password.
-		return nil, errors.New("base URL cannot be parsed")
+	u := &HTTP{
+		name: o.Name, ends: map[Wire]*destination{}, key: o.Key, limits: o.RateLimits, mask: o.Mask,
+		idle: orDuration(o.IdleTimeout, 5*time.Minute),
 	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("base URL %q: want http://HOST/… or https://HOST/…", base.Redacted())
+	ends := maps.Clone(o.Endpoints)
+	if o.BaseURL != "" || len(ends) == 0 {
+		if ends == nil {
+			ends = map[Wire]Endpoint{}
+		}
+		for _, wire := range Wires() {
+			if _, ok := ends[wire]; !ok {
+				ends[wire] = Endpoint{BaseURL: o.BaseURL}
+			}
+		}
 	}
-	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("base URL %q: no user, query or fragment is allowed", base.Redacted())
+	for wire, end := range ends {
+		e, err := newDestination(end)
+		if err != nil {
+			return nil, err
+		}
+		u.ends[wire] = e
 	}
-	base.Path = strings.TrimRight(base.Path, "/")
-	u := &HTTP{name: o.Name, base: base, key: o.Key, mask: o.Mask, idle: orDuration(o.IdleTimeout, 5*time.Minute)}
 	if u.name == "" {
-		u.name = base.Host
+		u.name = u.ends[u.Wires()[0]].base.Host
 	}
 	if u.mask == nil {
 		u.mask = NewMask()
@@ -104,21 +121,70 @@ func (u *HTTP) Mask() *Mask { return u.mask }
 // Close drops idle connections.
 func (u *HTTP) Close() { u.transport.CloseIdleConnections() }
 
+// Limits returns what the provider may be asked.
+func (u *HTTP) Limits() RateLimits { return u.limits }
+
+// Wires lists the wires that the provider speaks, in the order of [Wires].
+func (u *HTTP) Wires() []Wire {
+	return slices.DeleteFunc(Wires(), func(w Wire) bool { return u.ends[w] == nil })
+}
+
+// Address returns where requests of a wire go, for messages; it holds no key.
+func (u *HTTP) Address(w Wire) string {
+	if e := u.ends[w]; e != nil {
+		return e.base.String()
+	}
+	return ""
+}
+
+// ErrWire is wrapped by the refusal of a request in a wire that the provider
+// does not speak.
+var ErrWire = errors.New("provider does not speak the wire")
+
 // RoundTrip implements Upstream. The caller's request is not changed, so the
-// key does not come into anybody's hands.
+// key does not come into anybody's hands. Where the key is refused and has been
+// renewed meanwhile, the request is sent again with the new one.
 func (u *HTTP) RoundTrip(r *http.Request) (*http.Response, error) {
-	key, err := u.key.Read()
+	wire, ok := WireOf(r.URL.Path)
+	end := u.ends[wire]
+	if !ok || end == nil {
+		return nil, fmt.Errorf("%w: %s, %q", ErrWire, u.name, wire)
+	}
+	return u.authorized(r, end)
+}
+
+// authorized sends a request with the key.
+func (u *HTTP) authorized(r *http.Request, end *destination) (*http.Response, error) {
+	key, err := u.key.read(r.Context())
 	if err != nil {
 		return nil, err
 	}
+	resp, err := u.send(r, end, key)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.GetBody == nil {
+		return resp, err
+	}
+	u.key.Forget(key)
+	renewed, err := u.key.read(r.Context())
+	if err != nil || bytes.Equal(renewed, key) {
+		return resp, nil // the refusal tells more than why there is no other key
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	again := r.Clone(r.Context())
+	again.Body = body
+	return u.send(again, end, renewed)
+}
+
+func (u *HTTP) send(r *http.Request, end *destination, key []byte) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	out := r.Clone(ctx)
-	out.URL = u.base.JoinPath(r.URL.Path)
-	out.Host = ""
-	out.RequestURI = ""
+	end.address(out)
 	if key != nil {
 		u.mask.Add(key)
-		out.Header.Set("Authorization", "Bearer "+string(key))
+		end.authorize(out.Header, string(key))
 	}
 	resp, err := u.transport.RoundTrip(out)
 	if err != nil {

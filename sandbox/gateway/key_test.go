@@ -19,7 +19,7 @@ import (
 func TestKeyDoesNotLeak(t *testing.T) {
 	for _, status := range []int{200, 400, 401, 500} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+			up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 				key := r.Header.Get("Authorization")
 				if key != "Bearer "+testKey {
 					t.Errorf("the provider got %q", key)
@@ -60,7 +60,7 @@ func TestKeyDoesNotLeak(t *testing.T) {
 func TestKeyIsReadAtUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	var got []string
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("Authorization"))
 		sendStream(w, streamText)
 	}, func(o *HTTPOptions) { o.Key = KeySource{File: file} })

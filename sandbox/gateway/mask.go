@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/url"
 	"slices"
@@ -23,8 +24,8 @@ const (
 	minForm = 8
 )
 
-// Mask hides keys, plain and in the encodings in which they usually leak: JSON
-// and URL escapes, hex, and base64 at any offset within a longer text. The
+// Mask hides keys, plain and in the encodings in which they usually leak: JSON,
+// URL and HTML escapes, hex, and base64 at any offset within a longer text. The
 // zero value knows no key. It may be used from several goroutines.
 type Mask struct {
 	mu    sync.RWMutex
@@ -95,6 +96,31 @@ func (m *Mask) Found(b []byte) bool {
 	return slices.ContainsFunc(m.all(), func(form []byte) bool { return bytes.Contains(b, form) })
 }
 
+// FoundIn reports whether what the reader gives holds a key in any form, also
+// across the borders of its pieces. It stops at the first one.
+func (m *Mask) FoundIn(r io.Reader) (bool, error) {
+	keep := 0
+	for _, form := range m.all() {
+		keep = max(keep, len(form)-1)
+	}
+	buf := make([]byte, keep+64<<10)
+	held := 0
+	for {
+		n, err := r.Read(buf[held:])
+		b := buf[:held+n]
+		if m.Found(b) {
+			return true, nil
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		held = copy(buf, b[max(0, len(b)-keep):])
+	}
+}
+
 // Writer returns a writer that masks what passes through it to w, also where a
 // key is split between writes. Only bytes that may be the beginning of a key
 // are held back; Close writes them and does not close w.
@@ -160,6 +186,8 @@ func formsOf(key []byte) [][]byte {
 	}
 	add(url.QueryEscape(text))
 	add(url.PathEscape(text))
+	add(url.QueryEscape(url.QueryEscape(text)))
+	add(html.EscapeString(text))
 	add(escapeLower(key))
 	add(strings.ReplaceAll(text, "/", `\/`))
 	add(perByte(key, `%%%02X`))

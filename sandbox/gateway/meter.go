@@ -4,16 +4,24 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
+	"math"
 )
 
 // Usage is tokens as a provider told them. Nil means unknown, which is never
 // the same as zero.
 type Usage struct {
-	Input     *int64 `json:"input"` // includes cached input
-	Cached    *int64 `json:"cached"`
-	Output    *int64 `json:"output"` // includes reasoning
-	Reasoning *int64 `json:"reasoning"`
+	Input      *int64 `json:"input"` // includes input read from and written to a cache
+	Cached     *int64 `json:"cached"`
+	CacheWrite *int64 `json:"cache_write,omitempty"` // only where writing has a price of its own
+	// CacheWriteLong is the part of CacheWrite that is kept for longer, at a
+	// higher price.
+	CacheWriteLong *int64 `json:"cache_write_long,omitempty"`
+	Output         *int64 `json:"output"` // includes reasoning
+	Reasoning      *int64 `json:"reasoning"`
+	// NanoAIU is what GitHub tells that it charges, in billionths of a unit.
+	NanoAIU *int64 `json:"nano_aiu,omitempty"`
+	// ToldUSD is the cost as the provider itself told it, which few do.
+	ToldUSD *float64 `json:"told_usd,omitempty"`
 }
 
 // Known reports whether input and output are known.
@@ -27,14 +35,63 @@ const (
 
 // meter reads an answer on its way to the agent.
 type meter struct {
-	stream bool
+	stream bool   // server-sent events, else one document
+	event  reader // of the wire
 	buf    []byte // a line so far, or the whole answer
 	skip   bool   // the present line (or the answer) is too long to look at
 
 	usage    Usage
 	content  bool   // some text or tool call was seen
-	finished bool   // a finish reason or the end mark was seen
+	finished bool   // a finish reason or the wire's end mark was seen
 	failure  string // an error told within the answer, as it was told
+}
+
+// reader takes in one event of a stream, or a whole answer.
+type reader func(m *meter, data []byte)
+
+// newMeter returns a meter for an answer to that call.
+func newMeter(c modelCall, stream bool) *meter {
+	m := &meter{stream: stream}
+	switch {
+	case c.counts:
+		m.event = readCount
+		m.usage = noUsage()
+	case c.wire == WireResponses:
+		m.event = readResponses
+	case c.wire == WireMessages:
+		m.event = readMessages
+	case c.wire == WireGemini:
+		m.event = readGemini
+	default:
+		m.event = readChat
+	}
+	if c.host != "" {
+		m.event = withCharge(m.event)
+	}
+	return m
+}
+
+// noUsage is that of a request that costs nothing.
+func noUsage() Usage {
+	zero := func() *int64 { return new(int64) }
+	return Usage{Input: zero(), Cached: zero(), CacheWrite: zero(), Output: zero(), Reasoning: zero()}
+}
+
+// readCount reads the answer to a question of how many tokens a request has.
+func readCount(*meter, []byte) {}
+
+// decode reads an event, as far as its members have the expected types.
+func decode(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	var mistyped *json.UnmarshalTypeError // the rest has been read all the same
+	return err == nil || errors.As(err, &mistyped)
+}
+
+// fail notes an error told within the answer.
+func (m *meter) fail(raw json.RawMessage) {
+	if text := errorText(raw); text != "" {
+		m.failure = text
+	}
 }
 
 // Write looks at a piece of the answer; it never fails.
@@ -72,7 +129,7 @@ func (m *meter) end() bool {
 		return m.finished && m.failure == ""
 	}
 	if !m.skip {
-		m.chunk(m.buf)
+		m.event(m, m.buf)
 		// A whole answer needs no finish reason.
 		m.finished = m.finished || json.Valid(m.buf)
 	}
@@ -88,73 +145,33 @@ func (m *meter) endLine() {
 		return
 	}
 	data = bytes.TrimSpace(data)
-	if string(data) == "[DONE]" {
-		m.finished = true
-		return
+	if len(data) > 0 {
+		m.event(m, data)
 	}
-	m.chunk(data)
 }
 
-// completion is the part of a chat completion, whole or chunk, that matters here.
-type completion struct {
-	Choices []struct {
-		Delta        message `json:"delta"`
-		Message      message `json:"message"`
-		FinishReason *string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *struct {
-		Input        *float64 `json:"prompt_tokens"`
-		Output       *float64 `json:"completion_tokens"`
-		InputDetails *struct {
-			Cached *float64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		OutputDetails *struct {
-			Reasoning *float64 `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
-	} `json:"usage"`
-	Error json.RawMessage `json:"error"`
-}
+// figure is a number of an answer. What is no number in its place is unknown,
+// and not the zero that a decoder would leave there.
+type figure float64
 
-type message struct {
-	Content   json.RawMessage   `json:"content"` // a text, or a list of parts
-	ToolCalls []json.RawMessage `json:"tool_calls"`
-}
-
-func (m message) says() bool {
-	content := strings.TrimSpace(string(m.Content))
-	empty := content == "" || content == "null" || content == `""` || content == "[]"
-	return !empty || len(m.ToolCalls) > 0
-}
-
-func (m *meter) chunk(data []byte) {
-	var c completion
-	var mistyped *json.UnmarshalTypeError // the rest of the chunk has been read all the same
-	if err := json.Unmarshal(data, &c); err != nil && !errors.As(err, &mistyped) {
-		return
+func (f *figure) UnmarshalJSON(raw []byte) error {
+	var v float64
+	if json.Unmarshal(raw, &v) != nil {
+		v = math.NaN()
 	}
-	for _, choice := range c.Choices {
-		m.content = m.content || choice.Delta.says() || choice.Message.says()
-		m.finished = m.finished || choice.FinishReason != nil && *choice.FinishReason != ""
-	}
-	if text := errorText(c.Error); text != "" {
-		m.failure = text
-	}
-	if u := c.Usage; u != nil {
-		m.usage = Usage{Input: tokens(u.Input), Output: tokens(u.Output)}
-		if u.InputDetails != nil {
-			m.usage.Cached = tokens(u.InputDetails.Cached)
-		}
-		if u.OutputDetails != nil {
-			m.usage.Reasoning = tokens(u.OutputDetails.Reasoning)
-		}
-	}
+	*f = figure(v)
+	return nil
 }
 
 // tokens takes a count that a provider may have written as 12 or 12.0.
-func tokens(v *float64) *int64 {
-	if v == nil || *v < 0 || *v > maxTokens || *v != float64(int64(*v)) {
+func tokens(f *figure) *int64 {
+	if f == nil {
 		return nil
 	}
-	n := int64(*v)
+	v := float64(*f)
+	if !(v >= 0 && v <= maxTokens && v == math.Trunc(v)) {
+		return nil
+	}
+	n := int64(v)
 	return &n
 }

@@ -58,7 +58,7 @@ func TestMeter(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m := &meter{stream: !c.json}
+			m := newMeter(modelCall{wire: WireChat}, !c.json)
 			for _, piece := range pieces(c.in, 7) {
 				_, _ = m.Write([]byte(piece))
 			}
@@ -81,7 +81,7 @@ func FuzzMeter(f *testing.F) {
 		if step < 1 {
 			return
 		}
-		whole, split := &meter{stream: stream}, &meter{stream: stream}
+		whole, split := newMeter(modelCall{wire: WireChat}, stream), newMeter(modelCall{wire: WireChat}, stream)
 		_, _ = whole.Write(in)
 		for rest := in; len(rest) > 0; {
 			n := min(step, len(rest))

@@ -13,18 +13,23 @@ const maxEdits = 6
 // turn plays the next step. Steps are counted by the turns that the model has
 // had, so no state is kept between requests.
 func (p *player) turn(c *conversation) *turn {
-	if len(c.Tools) == 0 || c.wantsSummary() { // nothing is to be done, only said
+	switch {
+	case c.json: // a question beside the work, of which nothing depends on the answer
+		return &turn{text: "{}"}
+	case len(c.tools) == 0 && c.bare != "":
+		return p.bare(c.bare)
+	case len(c.tools) == 0 || c.summary: // nothing is to be done, only said
 		return &turn{text: "Working on " + p.script.File + " as the task says."}
 	}
 	steps := p.steps(c)
-	step := c.step()
-	if step >= len(steps) {
-		if last := steps[len(steps)-1]; p.behaviour.Name == endless || p.behaviour.Name == flood {
-			return last
-		}
-		return p.finish(c)
+	if c.turns < len(steps) {
+		return steps[c.turns]
 	}
-	return steps[step]
+	switch p.behaviour.Name {
+	case endless, flood, slowtool:
+		return steps[len(steps)-1]
+	}
+	return p.finish(c)
 }
 
 // steps is the whole play; the last step is repeated where it has no end.
@@ -41,31 +46,38 @@ func (p *player) steps(c *conversation) []*turn {
 		return append(look, p.again(c))
 	case flood:
 		return append(look, p.flood(c))
+	case slowtool:
+		return append(look, p.shell(c, "This takes a while.", "echo started; sleep 600"))
 	}
 	return append(append(look, p.write(c, p.script.Reference)...), p.check(c), p.finish(c))
 }
 
+// look reads the file, with the agent's tool for that where there is one, since
+// some refuse to edit what that tool has not read; then it searches.
 func (p *player) look(c *conversation) []*turn {
 	first := p.shell(c, "I will read the code first.", "cat "+p.script.File)
+	if tool := c.tool("Read", "read", "read_file"); tool != nil {
+		if parameter := tool.first(pathParameters...); parameter != "" {
+			first.call = &toolCall{name: tool.name, args: map[string]any{parameter: p.path()}}
+		}
+	}
 	first.thought = "The task names a file. Before changing anything I should see what is in it."
 	search := p.shell(c, "Now I look for the places that matter.",
 		fmt.Sprintf("grep -n '%s(' %s", p.script.firstEdited(), p.script.File))
 	return []*turn{first, search}
 }
 
-// write brings the file to the text: with the agent's edit tool where there is
-// one, else through the shell.
+var pathParameters = []string{"path", "file_path", "filePath"}
+
+func (p *player) path() string { return path.Join(p.script.Dir, p.script.File) }
+
+// write brings the file to the text: with the agent's tool for edits or patches
+// where there is one, else through the shell.
 func (p *player) write(c *conversation, text string) []*turn {
 	var out []*turn
-	tool := c.tool("edit")
-	if tool != nil && tool.takes("path") && tool.takes("old_str") && tool.takes("new_str") {
+	if call := p.editor(c); call != nil {
 		for i, e := range edits(p.script.Starter, text, maxEdits) {
-			out = append(out, &turn{
-				text: fmt.Sprintf("Edit %d.", i+1),
-				call: &toolCall{"edit", map[string]any{
-					"path": path.Join(p.script.Dir, p.script.File), "old_str": e.old, "new_str": e.new,
-				}},
-			})
+			out = append(out, &turn{text: fmt.Sprintf("Edit %d.", i+1), call: call(e)})
 		}
 	}
 	if out == nil {
@@ -73,6 +85,40 @@ func (p *player) write(c *conversation, text string) []*turn {
 	}
 	out[0].thought = "I know which functions have to change. I edit them and leave the others as they are."
 	return out
+}
+
+// editor returns how an edit is made with the tools on offer, nil if it cannot.
+func (p *player) editor(c *conversation) func(edit) *toolCall {
+	if tool := c.tool("edit", "Edit", "replace"); tool != nil {
+		return p.replacing(tool)
+	}
+	if tool := c.tool("apply_patch"); tool != nil && tool.free && !c.codeMode {
+		return func(e edit) *toolCall { return &toolCall{name: tool.name, free: e.patch(p.script.File)} }
+	}
+	return nil
+}
+
+// replacing makes edits with a tool that replaces a text in a file by another.
+func (p *player) replacing(tool *toolOffer) func(edit) *toolCall {
+	file := tool.first(pathParameters...)
+	before := tool.first("old_str", "old_string", "oldString", "oldText")
+	after := tool.first("new_str", "new_string", "newString", "newText")
+	several := tool.takes("edits")
+	if file == "" || !several && (before == "" || after == "") {
+		return nil
+	}
+	return func(e edit) *toolCall {
+		args := map[string]any{file: p.path()}
+		if several {
+			args["edits"] = []map[string]string{{"oldText": e.old, "newText": e.new}}
+		} else {
+			args[before], args[after] = e.old, e.new
+		}
+		if tool.takes("instruction") {
+			args["instruction"] = "Bring this part to what the task asks for."
+		}
+		return &toolCall{name: tool.name, args: args}
+	}
 }
 
 // writeByShell writes the file in pieces that fit into one argument of a
@@ -125,24 +171,36 @@ func (p *player) flood(c *conversation) *turn {
 func (p *player) shell(c *conversation, text, command string) *turn {
 	name, parameter := "bash", "command"
 	args := map[string]any{}
-	if tool := c.tool("bash", "run_shell_command", "shell", "exec_command"); tool != nil {
-		name = tool.Name
+	if tool := c.tool("bash", "Bash", "run_shell_command", "shell", "exec_command"); tool != nil {
+		name = tool.name
 		if tool.takes("cmd") && !tool.takes("command") {
 			parameter = "cmd"
 		}
 		if tool.takes("description") {
 			args["description"] = strings.TrimRight(text, ".?")
 		}
+	} else if c.codeMode {
+		// Codex obeys this call though it offers the tool to programs only.
+		name, parameter = "exec_command", "cmd"
 	}
 	args[parameter] = command
-	return &turn{text: text, call: &toolCall{name, args}}
+	return &turn{text: text, call: &toolCall{name: name, args: args}}
 }
 
-// finish ends the work: with the tool that says so where there is one.
+// submitMark is what mini-SWE-agent wants a command to print at the end; its
+// prompt says so.
+const submitMark = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+// finish ends the work: with the tool or the command that says so where there
+// is one.
 func (p *player) finish(c *conversation) *turn {
 	summary := "Looked at " + p.script.File + " and did what the task asks for."
-	if c.tool("task_complete") == nil {
-		return &turn{text: summary}
+	switch {
+	case c.tool("task_complete") != nil:
+		done := &toolCall{name: "task_complete", args: map[string]any{"summary": summary}}
+		return &turn{text: "That is all.", call: done}
+	case c.submits:
+		return p.shell(c, summary, "echo "+submitMark)
 	}
-	return &turn{text: "That is all.", call: &toolCall{"task_complete", map[string]any{"summary": summary}}}
+	return &turn{text: summary}
 }

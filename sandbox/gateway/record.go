@@ -16,12 +16,15 @@ import (
 
 // Record is one line of a recording: an exchange with both bodies, keys masked.
 type Record struct {
-	Seq     int       `json:"seq"` // as Exchange.Seq; 0 for a request that was refused
+	Seq     int       `json:"seq"` // as Exchange.Seq; 0 for a request that was refused or counts tokens
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	Method  string    `json:"method"`
-	Path    string    `json:"path"` // below the attempt's address
-	Model   string    `json:"model,omitempty"`
+	// Path is that below the provider's base, with its query, as the provider
+	// gets it; for a refused request that below the attempt's address.
+	Path  string `json:"path"`
+	Wire  Wire   `json:"wire,omitempty"`
+	Model string `json:"model,omitempty"`
 
 	// Request is the body as the agent sent it. In the file, a body that has
 	// much in common with that of the line before is stored as Delta instead;
@@ -39,6 +42,9 @@ type Record struct {
 	Usage       *Usage            `json:"usage,omitempty"`
 	Tries       int               `json:"tries,omitempty"`
 	WaitedMS    int64             `json:"waited_ms,omitempty"`
+	// Of a connection that the box has to itself: how much went through it.
+	BytesOut int64 `json:"bytes_out,omitempty"`
+	BytesIn  int64 `json:"bytes_in,omitempty"`
 }
 
 // Delta is a request body by its difference from the one before: so many bytes

@@ -2,13 +2,16 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // Script is what the scripted upstream may use to play its policy in one
@@ -30,13 +33,20 @@ type Script struct {
 type Behaviour struct {
 	Name   string // one of those that Behaviours lists, without mixed
 	Status int    // of error
+	// After is how many turns of error, cut and silence are as those of solve,
+	// and how many answers of unparseable are not.
+	After int
 }
 
 func (b Behaviour) String() string {
-	if b.Name == "error" {
-		return "error:" + strconv.Itoa(b.Status)
+	text := b.Name
+	if b.Name == failing {
+		text += ":" + strconv.Itoa(b.Status)
 	}
-	return b.Name
+	if b.After > 0 {
+		text += "@" + strconv.Itoa(b.After)
+	}
+	return text
 }
 
 // The behaviours.
@@ -48,6 +58,10 @@ const (
 	idle      = "idle"
 	endless   = "endless"
 	flood     = "flood"
+	slowtool  = "slowtool"
+	garbled   = "unparseable"
+	cutting   = "cut"
+	silence   = "silence"
 	failing   = "error"
 	mixed     = "mixed"
 )
@@ -65,8 +79,13 @@ func Behaviours() []BehaviourHelp {
 		{idle, "takes the request and never answers"},
 		{endless, "calls tools for ever"},
 		{flood, "writes files without end"},
-		{failing + ":CODE", "answers every request with that HTTP status, 400 to 599"},
-		{mixed + "[:SEED[:SHARES]]", "deals the above to the trials in given shares, such as solve=6,wrong=3,error:500=1"},
+		{slowtool, "calls a command that takes ten minutes"},
+		{garbled + "[@N]", "without tools: answers what cannot be read, N times or always; else as solve"},
+		{cutting + "[@N]", "breaks the answer off in the middle, after N good turns"},
+		{silence + "[@N]", "begins to answer and says nothing more, after N good turns"},
+		{failing + ":CODE[@N]", "answers with that HTTP status, 400 to 599, after N good turns"},
+		{mixed + "[:SEED[:SHARES]]",
+			"deals the above to the trials in given shares, such as solve=6,wrong=3,error:500=1"},
 	}
 }
 
@@ -77,7 +96,7 @@ type BehaviourError struct {
 }
 
 func (e *BehaviourError) Error() string {
-	names := make([]string, 0, 9)
+	var names []string
 	for _, b := range Behaviours() {
 		names = append(names, b.Name)
 	}
@@ -103,9 +122,9 @@ func defaultShares() []share {
 // for each attempt must stay small.
 const maxShares = 1000
 
-// Scripted is an upstream that plays a fixed, honest little policy in OpenAI
-// chat completions, instead of asking a model. Its steps depend on nothing but
-// the request, the script and the behaviour. Make one with NewScripted; an
+// Scripted is an upstream that plays a fixed, honest little policy in every
+// wire, instead of asking a model. Its steps depend on nothing but
+// the request, the script and the behaviour, which for unparseable counts. Make one with NewScripted; an
 // attempt plays it through For, which sessions call.
 type Scripted struct {
 	text   string
@@ -152,10 +171,21 @@ func NewScripted(behaviour string) (*Scripted, error) {
 
 func parseBehaviour(text string) (Behaviour, error) {
 	switch text {
-	case solve, wrong, untouched, remove, idle, endless, flood:
+	case solve, wrong, untouched, remove, idle, endless, flood, slowtool:
 		return Behaviour{Name: text}, nil
 	}
-	code, ok := strings.CutPrefix(text, failing+":")
+	name, turns, later := strings.Cut(text, "@")
+	after := 0
+	if later {
+		var err error
+		if after, err = strconv.Atoi(turns); err != nil || after < 1 || after > maxAfter {
+			return Behaviour{}, &BehaviourError{text, fmt.Sprintf("want a number of turns from 1 to %d", maxAfter)}
+		}
+	}
+	if name == cutting || name == silence || name == garbled {
+		return Behaviour{Name: name, After: after}, nil
+	}
+	code, ok := strings.CutPrefix(name, failing+":")
 	if !ok {
 		return Behaviour{}, &BehaviourError{text, "not known"}
 	}
@@ -163,8 +193,11 @@ func parseBehaviour(text string) (Behaviour, error) {
 	if err != nil || status < 400 || status > 599 {
 		return Behaviour{}, &BehaviourError{text, "want a status from 400 to 599"}
 	}
-	return Behaviour{Name: failing, Status: status}, nil
+	return Behaviour{Name: failing, Status: status, After: after}, nil
 }
+
+// maxAfter is more turns than the policy takes to solve any task.
+const maxAfter = 1000
 
 func parseShares(text, list string) ([]share, error) {
 	var shares []share
@@ -240,43 +273,116 @@ func (s *Scripted) For(script Script) Upstream {
 type player struct {
 	behaviour Behaviour
 	script    Script
+	garbled   atomic.Int64 // answers that could not be read
 }
 
 func (p *player) Name() string { return "scripted" }
 
 func (p *player) RoundTrip(r *http.Request) (*http.Response, error) {
-	if p.behaviour.Name == idle {
+	b := p.behaviour
+	if b.Name == idle {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
-	if p.behaviour.Name == failing {
-		return p.failure(), nil
+	wire := wireGuess(r.URL.Path, r.Header)
+	if b.Name == failing && b.After == 0 {
+		return p.failure(wire), nil
 	}
 	body, err := readBody(r.Body, r.ContentLength, 0)
 	if err != nil {
 		return nil, fmt.Errorf("reading request: %w", err)
 	}
-	talk, err := readConversation(body)
+	talk, err := readConversation(r.URL, body)
 	if err != nil {
-		return response(http.StatusBadRequest, "application/json", errorBody(http.StatusBadRequest, err.Error())), nil
+		return document(http.StatusBadRequest, scriptedError(wire, http.StatusBadRequest, err.Error())), nil
 	}
+	if talk.counts {
+		return document(http.StatusOK, talk.count()), nil
+	}
+	if b.Name == failing && talk.turns >= b.After {
+		return p.failure(wire), nil
+	}
+	return p.answer(r.Context(), talk), nil
+}
+
+// answer plays a turn, whole or as much of it as the behaviour lets through.
+func (p *player) answer(ctx context.Context, talk *conversation) *http.Response {
 	t := p.turn(talk)
-	if talk.Stream {
-		return response(http.StatusOK, "text/event-stream", t.stream(talk)), nil
+	said := &speech{done: ctx.Done(), pieces: [][]byte{t.whole(talk)}}
+	contentType := "application/json"
+	if talk.stream {
+		said.pieces = t.stream(talk)
 	}
-	return response(http.StatusOK, "application/json", t.whole(talk)), nil
+	if talk.stream && !talk.list {
+		contentType = "text/event-stream"
+	}
+	switch bad := talk.turns >= p.behaviour.After; {
+	case bad && p.behaviour.Name == cutting:
+		said.stop(len(said.pieces) / 2)
+		said.end = errCutOff
+	case bad && p.behaviour.Name == silence:
+		said.stop(1)
+		said.silent = true
+	}
+	return response(http.StatusOK, contentType, said, -1)
 }
 
-func (p *player) failure() *http.Response {
+var errCutOff = errors.New("the scripted answer breaks off here")
+
+// speech is the body of an answer, a piece for each reading.
+type speech struct {
+	pieces [][]byte
+	end    error           // behind the last piece; nil is an ordinary end
+	silent bool            // nothing comes behind the last piece until done
+	done   <-chan struct{} // closed when nobody listens any more
+}
+
+// stop leaves only that many pieces, and half of one that is alone.
+func (s *speech) stop(n int) {
+	if len(s.pieces) == 1 {
+		s.pieces[0] = s.pieces[0][:len(s.pieces[0])/2]
+		return
+	}
+	s.pieces = s.pieces[:max(n, 1)]
+}
+
+func (s *speech) Read(p []byte) (int, error) {
+	if len(s.pieces) == 0 {
+		if s.silent {
+			<-s.done
+			return 0, context.Canceled
+		}
+		if s.end != nil {
+			return 0, s.end
+		}
+		return 0, io.EOF
+	}
+	n := copy(p, s.pieces[0])
+	if s.pieces[0] = s.pieces[0][n:]; len(s.pieces[0]) == 0 {
+		s.pieces = s.pieces[1:]
+	}
+	return n, nil
+}
+
+func (p *player) failure(w Wire) *http.Response {
 	text := fmt.Sprintf("scripted error %d", p.behaviour.Status)
-	return response(p.behaviour.Status, "application/json", errorBody(p.behaviour.Status, text))
+	return document(p.behaviour.Status, scriptedError(w, p.behaviour.Status, text))
 }
 
-func response(status int, contentType string, body []byte) *http.Response {
+// scriptedError is an error as providers tell it.
+func scriptedError(w Wire, status int, message string) []byte {
+	return errorDocument(w, status, openAIError(status), message)
+}
+
+func document(status int, body []byte) *http.Response {
+	return response(status, "application/json", bytes.NewReader(body), int64(len(body)))
+}
+
+func response(status int, contentType string, body io.Reader, length int64) *http.Response {
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1,
 		Header:        http.Header{"Content-Type": {contentType}},
-		Body:          io.NopCloser(bytes.NewReader(body)),
-		ContentLength: int64(len(body)),
+		Body:          io.NopCloser(body),
+		ContentLength: length,
 	}
 }

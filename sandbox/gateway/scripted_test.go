@@ -59,7 +59,7 @@ func listenTo(t testing.TB, resp *http.Response) said {
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("%d %s %v", resp.StatusCode, text, err)
 	}
-	m := &meter{stream: true}
+	m := newMeter(modelCall{wire: WireChat}, true)
 	_, _ = m.Write(text)
 	if !m.end() || !m.content || m.usage.Reasoning == nil {
 		t.Fatalf("not a usable answer: %s", text)
@@ -86,6 +86,10 @@ func listenTo(t testing.TB, resp *http.Response) said {
 				s.finish = *ch.FinishReason
 			}
 			for _, call := range ch.Delta.ToolCalls {
+				if call.Custom != nil {
+					s.name, s.arguments = s.name+call.Custom.Name, s.arguments+call.Custom.Input
+					continue
+				}
 				s.name += call.Function.Name
 				s.arguments += call.Function.Arguments
 			}
@@ -276,7 +280,7 @@ func TestScriptedWithoutStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meter{}
+	m := newMeter(modelCall{wire: WireChat}, false)
 	_, _ = m.Write(body)
 	if !m.end() || !m.content || !m.usage.Known() || !bytes.Contains(body, []byte(`"name":"bash"`)) {
 		t.Errorf("%s", body)
@@ -306,6 +310,7 @@ func TestNewScriptedRefuses(t *testing.T) {
 	for _, text := range []string{
 		"solved", "Solve", "error", "error:", "error:200", "error:600", "error:x", "mixed:", "mixed:1:", "mixed:1:solve",
 		"mixed:1:solve=x", "mixed:1:solve=0", "mixed:1:nothing=1", "mixed:1:mixed=1", "mixed:1:solve=-1", "mixed:1:solve=900,wrong=101", "solve:2", ":",
+		"cut@", "cut@0", "silence@x", "error:500@", "error:500@-1", "error:500@1001", "solve@2", "idle@1", "@1",
 	} {
 		_, err := NewScripted(text)
 		var usage *BehaviourError
@@ -318,6 +323,19 @@ func TestNewScriptedRefuses(t *testing.T) {
 				t.Errorf("%q: %q is missing in %v", text, b.Name, err)
 			}
 		}
+	}
+}
+
+func TestBehavioursPrintAsTheyAreGiven(t *testing.T) {
+	for _, text := range []string{"solve", "slowtool", "cut", "cut@3", "silence@1", "error:429", "error:500@12"} {
+		up, err := NewScripted(text)
+		if err != nil || up.String() != text || up.Behaviour(7).String() != text {
+			t.Errorf("%q: %v %v", text, up, err)
+		}
+	}
+	up, err := NewScripted("mixed:1:error:500@2=1,cut@1=1")
+	if err != nil || len(up.shares) != 2 || up.shares[0].After != 2 || up.shares[1].String() != "cut@1" {
+		t.Errorf("%+v %v", up, err)
 	}
 }
 
@@ -387,7 +405,7 @@ func TestScriptedInASession(t *testing.T) {
 		st.Exhausted != 3 || st.Requests != 3 {
 		t.Errorf("%+v", st)
 	}
-	if !reflect.DeepEqual(b.exchanges[0].Usage, Usage{n64(0), n64(0), n64(0), n64(0)}) {
+	if !reflect.DeepEqual(b.exchanges[0].Usage, noUsage()) {
 		t.Errorf("a refused request has a price: %+v", b.exchanges[0].Usage)
 	}
 }

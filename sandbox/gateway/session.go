@@ -23,9 +23,11 @@ type Session struct {
 	limits   Limits
 	retry    RetryBudget
 	upstream Upstream
-	provider *provider
+	queue    *queue
+	wallet   *wallet // nil without a budget
 	masks    []*Mask
-	base     string // "/<token>/v1"
+	swap     *swap  // nil without a login
+	root     string // "/<token>"
 	scripted bool
 
 	server *http.Server
@@ -34,10 +36,15 @@ type Session struct {
 	slots  *semaphore.Weighted // requests at one time
 	buffer *semaphore.Weighted // bytes held
 	waits  waits
+	// tunnels counts the connections through the proxy at one time, guestToken
+	// is what the box shows there.
+	tunnels    *semaphore.Weighted
+	guestToken string
 
 	mu       sync.Mutex // guards what follows
 	stats    Stats
 	admitted int
+	begun    int // model requests, those that only count tokens included
 	closed   bool
 	handlers sync.WaitGroup
 
@@ -47,16 +54,19 @@ type Session struct {
 func newSession(g *Gateway, o SessionOptions, token string) *Session {
 	s := &Session{
 		o: o, limits: g.o.Limits, retry: g.o.Retry,
-		upstream: o.Upstream, provider: g.provider(o.Upstream.Name()),
-		base:   "/" + token + "/v1",
+		upstream: o.Upstream, queue: g.queue(o.Upstream, o.Model),
+		root:   "/" + token,
 		slots:  semaphore.NewWeighted(int64(g.o.Limits.Concurrent)),
-		buffer: semaphore.NewWeighted(g.o.Limits.BufferBytes),
+		buffer: semaphore.NewWeighted(g.o.Limits.BufferBytes), tunnels: semaphore.NewWeighted(maxTunnels),
 	}
 	if u, ok := o.Upstream.(perAttempt); ok {
 		s.upstream = u.For(o.Script)
 		s.scripted, s.stats.Scripted = true, true
 		// Its failures are meant for the agent, at once.
-		s.retry.Tries, s.provider = 1, &provider{}
+		s.retry.Tries, s.retry.Slower, s.queue = 1, 1, &queue{}
+	}
+	if o.Budget != nil {
+		s.wallet = o.Budget.open(o.Trial)
 	}
 	if u, ok := o.Upstream.(masked); ok {
 		s.masks = append(s.masks, u.Mask())
@@ -87,9 +97,13 @@ func (s *Session) newServer() *http.Server {
 	}
 }
 
-// BasePath is the attempt's address on the listener, "/<token>/v1": an
-// OpenAI-compatible base URL's path.
-func (s *Session) BasePath() string { return s.base }
+// Root is the attempt's address on the listener, "/<token>". Below it lie
+// /v1/chat/completions, /v1/responses, /v1/messages and
+// /v1beta/models/NAME:METHOD, with and without their version segments.
+func (s *Session) Root() string { return s.root }
+
+// BasePath is Root with "/v1": the path of an OpenAI-compatible base URL.
+func (s *Session) BasePath() string { return s.root + "/v1" }
 
 // Serve answers requests until ctx or the session ends, which is no error, or
 // until the listener fails. It may be called for several listeners.
@@ -163,10 +177,10 @@ func (s *Session) touch() {
 // path returns the request's path below the attempt's address.
 func (s *Session) path(r *http.Request) (string, bool) {
 	p := r.URL.Path
-	if len(p) < len(s.base) || subtle.ConstantTimeCompare([]byte(p[:len(s.base)]), []byte(s.base)) != 1 {
+	if len(p) < len(s.root) || subtle.ConstantTimeCompare([]byte(p[:len(s.root)]), []byte(s.root)) != 1 {
 		return "", false
 	}
-	rest := p[len(s.base):]
+	rest := p[len(s.root):]
 	return rest, rest == "" || strings.HasPrefix(rest, "/")
 }
 

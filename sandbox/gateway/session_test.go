@@ -19,7 +19,7 @@ func TestStreamPassesThrough(t *testing.T) {
 		body      map[string]any
 	}
 	var got seen
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		got = seen{path: r.URL.Path, key: r.Header.Get("Authorization"), header: r.Header}
 		_ = json.NewDecoder(r.Body).Decode(&got.body)
 		sendStream(w, streamText, usageChunk, "data: [DONE]\n\n")
@@ -67,7 +67,7 @@ func TestStreamPassesThrough(t *testing.T) {
 // The agent must have a piece before the provider has sent the next one.
 func TestStreamIsNotBuffered(t *testing.T) {
 	read := make(chan struct{})
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		sendStream(w, streamText)
 		select {
 		case <-read:
@@ -97,7 +97,7 @@ func TestStreamIsNotBuffered(t *testing.T) {
 func TestWholeAnswer(t *testing.T) {
 	const body = `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],` +
 		`"usage":{"prompt_tokens":3,"completion_tokens":4}}`
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, body)
 	})
@@ -112,7 +112,7 @@ func TestWholeAnswer(t *testing.T) {
 
 func TestAgentGoesAway(t *testing.T) {
 	arrived, left := make(chan struct{}), make(chan struct{})
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		close(arrived)
 		<-r.Context().Done()
@@ -140,7 +140,7 @@ func TestAgentGoesAway(t *testing.T) {
 // Close cancels what is in flight and returns when it is recorded.
 func TestCloseInMidRequest(t *testing.T) {
 	arrived := make(chan struct{})
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		sendStream(w, streamText)
 		close(arrived)
 		<-r.Context().Done()
@@ -166,7 +166,7 @@ func TestCloseInMidRequest(t *testing.T) {
 
 // Neither a store nor a recorder that fails keeps the answer from the agent.
 func TestStoreFails(t *testing.T) {
-	up := endpoint(t, func(w http.ResponseWriter, r *http.Request) { sendStream(w, streamText) })
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) { sendStream(w, streamText) })
 	rec, err := NewRecorder(&failingWriter{})
 	if err != nil {
 		t.Fatal(err)

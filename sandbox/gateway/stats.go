@@ -23,6 +23,8 @@ type Stats struct {
 	// retry budget was used up.
 	Exhausted int
 	Scripted  bool // the answers are the scripted upstream's
+	// OverBudget says whose budget had no room for a request, "" for none.
+	OverBudget BudgetScope
 
 	Usage         Totals
 	Refused       int   // requests below the address that are no model request, or malformed
@@ -31,19 +33,27 @@ type Stats struct {
 	StoreErr      error // first error of OnExchange
 	RecordErr     error // first error of the recorder
 	RecordedBytes int64 // bodies given to the recorder, uncompressed
+
+	// Connections that the box has to itself, and what went through them.
+	Tunnels             int
+	TunnelOut, TunnelIn int64
 }
 
 // Totals is usage summed up over the exchanges that told theirs.
 type Totals struct {
-	Input, Cached, Output, Reasoning int64
-	Unknown                          int // exchanges that reached the provider and told nothing
+	Input, Cached, CacheWrite, Output, Reasoning int64
+
+	Unknown int // exchanges that reached the provider and told nothing
 }
 
 func (t *Totals) add(u Usage) {
 	for _, f := range []struct {
 		sum *int64
 		v   *int64
-	}{{&t.Input, u.Input}, {&t.Cached, u.Cached}, {&t.Output, u.Output}, {&t.Reasoning, u.Reasoning}} {
+	}{
+		{&t.Input, u.Input}, {&t.Cached, u.Cached}, {&t.CacheWrite, u.CacheWrite},
+		{&t.Output, u.Output}, {&t.Reasoning, u.Reasoning},
+	} {
 		if f.v != nil {
 			*f.sum += *f.v
 		}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,8 @@ type KeySource struct {
 	Value string
 	Env   string // name of an environment variable
 	File  string // path of a file that holds the key and white space
+	// Command prints the key; its last answer is kept for a while.
+	Command *KeyCommand
 }
 
 // ErrKey is wrapped by every error about a key that cannot be read or used.
@@ -42,7 +45,16 @@ var ErrKey = errors.New("no usable key")
 const maxKey = 16 << 10
 
 // Read returns the key, nil when no source is set.
-func (k KeySource) Read() ([]byte, error) {
+func (k KeySource) Read() ([]byte, error) { return k.read(context.Background()) }
+
+// Forget says that a key was refused: a command is asked again at the next use.
+func (k KeySource) Forget(key []byte) {
+	if k.Command != nil {
+		k.Command.forget(key)
+	}
+}
+
+func (k KeySource) read(ctx context.Context) ([]byte, error) {
 	switch {
 	case k.Value != "":
 		return cleanKey([]byte(k.Value), "given value")
@@ -50,6 +62,8 @@ func (k KeySource) Read() ([]byte, error) {
 		return cleanKey([]byte(os.Getenv(k.Env)), "environment variable "+k.Env)
 	case k.File != "":
 		return k.readFile()
+	case k.Command != nil:
+		return k.Command.Read(ctx)
 	}
 	return nil, nil
 }

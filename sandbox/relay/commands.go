@@ -97,6 +97,18 @@ const (
 	RefusedRecord = wire.RefusedRecord
 )
 
+// UnpackCommand writes the regular files and folders of a tar stream on its
+// standard input below dir, which exists. Nothing is written through a link or
+// outside of dir; at most 2,000 entries and 64 MiB are taken. A file that is
+// there already is an error, unless replace is set.
+func UnpackCommand(dir string, replace bool) []string {
+	argv := []string{Path, "unpack"}
+	if replace {
+		argv = append(argv, "--replace", "1")
+	}
+	return append(argv, "--", dir)
+}
+
 // UsageCommand prints "<bytes> <files>\n": the space that the tree below dir
 // takes, and the number of its entries. It exits with 3 when it stopped
 // counting at 200,000 entries or could not look into a folder.

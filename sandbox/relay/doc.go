@@ -6,7 +6,7 @@
 //
 // The package owns both ends of that stream and the command lines of the
 // program ([ServeCommand], [SignalCommand], [KillCommand], [ArchiveCommand],
-// [UsageCommand], [GuestCommand]). What runs in the box is hostile, so
+// [UnpackCommand], [UsageCommand], [GuestCommand]). What runs in the box is hostile, so
 // everything that arrives is counted and bounded before the multiplexer sees
 // it. The package must not know what is said on the connections, nor tasks,
 // scores, results or engines; the program is readable by the agent and

@@ -174,6 +174,12 @@ def cpu_seconds(pid):
         return 0.0
 
 
+def children_seconds():
+    """The CPU time of all children that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Watch:
     """The limits of one running child. The counter that the child moves says
     which call it is in; each call has its own CPU and wall time."""
@@ -186,6 +192,10 @@ class Watch:
 
     def at(self):
         return struct.unpack("=Q", self.counter[:8])[0]
+
+    def evaluated(self):
+        """Nanoseconds that the child says its calls took."""
+        return struct.unpack("=Q", self.counter[8:16])[0]
 
     def broken(self):
         """The name of the limit that was reached, or None."""
@@ -307,6 +317,7 @@ def run_job(header, work, buffer):
     body_r, body_w = os.pipe()
     answer_r, answer_w = os.pipe()
     counter = mmap.mmap(-1, mmap.PAGESIZE)
+    before = children_seconds()
     pid = os.fork()
     if pid == 0:
         child(answer_w, body_r, counter, limits, work)
@@ -318,7 +329,10 @@ def run_job(header, work, buffer):
     status = wait_briefly(pid) if end == "ended" else None
     if status is None or os.getpid() == 1:
         end_everything(pid)
-    reply = {"job": header["job"], "end": end, "status": status, "at": watch.at()}
+    reply = {
+        "job": header["job"], "end": end, "status": status, "at": watch.at(),
+        "cpu": children_seconds() - before, "evaluated": watch.evaluated(),
+    }
     os.close(answer_r)
     counter.close()
     return reply, memoryview(buffer)[:used]

@@ -18,11 +18,14 @@ import builtins
 import codecs
 import io
 import json
+import marshal
 import math
 import operator
 import os
+import re
 import struct
 import sys
+import time
 import tokenize
 import types
 import warnings
@@ -39,8 +42,12 @@ MAX_VALUE = 1 << 20
 MAX_BITS = 1_000_000
 MAX_NODES = 300_000
 MAX_TREE_DEPTH = 400
+MAX_PRINTED_DEPTH = 50
+MAX_PRINTED_LINE = 1000
 MAX_NOTES = 20_000
 MAX_MESSAGE = 200
+
+clock = time.process_time_ns
 
 
 def numpy_version():
@@ -166,6 +173,18 @@ def outcome(v):
         return "?" + found.args[0]
 
 
+class Told(str):
+    """An outcome that is text already."""
+
+
+def told(result):
+    """The outcome of a call."""
+    kind = type(result)
+    if kind is Told:
+        return result
+    return "=f" + PACK(result).hex() if kind is float else outcome(result)
+
+
 def failure(raised):
     """An exception as it goes into the answer."""
     name = type(raised).__name__
@@ -225,6 +244,11 @@ def frozen(v):
     raise TypeError
 
 
+def loosely_frozen(v):
+    """As frozen, but for the published scorer, to which both zeros are one."""
+    return v if type(v) is float else frozen(v)
+
+
 def shareable(v):
     """v, or a copy of it, such that its reader cannot change what is kept;
     TypeError for values that are not plain."""
@@ -250,16 +274,21 @@ def plain_names(code):
 # binds the arguments, and evaluates that other one once per arguments until
 # kept_ is cleared. What cannot be remembered is called each time.
 REMEMBERING = """
-def build(function_, kept_, frozen_, shareable_, missing_):
+def build(function_, number_, kept_, frozen_, shareable_, missing_, type_, float_, str_):
     def call({names}):
         try:
-            key_ = ({keys},)
+            key_ = (number_, {keys})
             result_ = kept_.get(key_, missing_)
         except TypeError:
             return function_({names})
         if result_ is not missing_:
+            if type_(result_) is float_ or type_(result_) is str_:
+                return result_
             return shareable_(result_)
         result_ = function_({names})
+        if type_(result_) is float_ or type_(result_) is str_:
+            kept_[key_] = result_
+            return result_
         try:
             # The first reader gets what later ones get: numpy may compute
             # with a view in another way than with its copy.
@@ -269,7 +298,12 @@ def build(function_, kept_, frozen_, shareable_, missing_):
             return result_
     return call
 """
-OWN_NAMES = {"function_", "kept_", "frozen_", "shareable_", "missing_", "key_", "result_"}
+# What frozen makes of most arguments, without calling it.
+KEY = "{0} if type_({0}) is str_ or type_({0}) is float_ and {0} else frozen_({0})"
+OWN_NAMES = {
+    "function_", "number_", "kept_", "frozen_", "shareable_", "missing_", "type_", "float_",
+    "str_", "key_", "result_",
+}
 MISSING = object()
 BUILDERS = {}
 
@@ -278,17 +312,18 @@ def builder(names):
     """The build function of REMEMBERING for parameters of these names."""
     if names not in BUILDERS:
         space = {}
-        keys = ", ".join("frozen_(%s)" % name for name in names)
+        keys = ", ".join(KEY.format(name) for name in names)
         exec(REMEMBERING.format(names=", ".join(names), keys=keys), space)
         BUILDERS[names] = space["build"]
     return BUILDERS[names]
 
 
-def remembered(function, names, kept):
-    """function with its results kept."""
+def remembered(function, names, number, kept, freeze=frozen):
+    """function with its results kept in kept, in which number is its name."""
     if not names or OWN_NAMES.intersection(names):
         return function
-    call = builder(names)(function, kept, frozen, shareable, MISSING)
+    build = builder(names)
+    call = build(function, number, kept, freeze, shareable, MISSING, type, float, str)
     call.__defaults__ = function.__defaults__
     call.__name__, call.__qualname__ = function.__name__, function.__qualname__
     return call
@@ -333,7 +368,7 @@ class Environment:
 
     def __init__(self, space, taken, error):
         self.space, self.taken, self.error = space, taken, error
-        self.kept = []
+        self.kept = {}  # what all its functions remember
         self.calls = []
 
 
@@ -347,11 +382,16 @@ class Runner:
         self.environments = {}
         self.failures = 0
         self.code = None
+        self.evaluating = 0  # nanoseconds of CPU time
 
     def tick(self, trial, place):
         """Says which call comes next: 2 is the definition in the first trial,
         3 its first call. The plain calls stand behind the last trial's."""
-        self.counter[0] = 3 + trial * (len(self.job["calls"]) + 1) + place
+        self.counter[0] = self.first(trial) + place
+
+    def first(self, trial):
+        """The number of a trial's first call."""
+        return 3 + trial * (len(self.job["calls"]) + 1)
 
     def define(self):
         """Executes the program under the library's current variants."""
@@ -375,32 +415,34 @@ class Runner:
             found = self.environments[default] = self.define()
             if not found.error:
                 self.remember(found)
-        for kept in found.kept:
-            kept.clear()
+        found.kept.clear()
         return found
 
     def remember(self, env):
-        for name, params in self.job["calls"]:
+        for number, (name, params) in enumerate(self.job["calls"]):
             function = env.space.get(name)
             names = plain_names(function.__code__) if type(function) is types.FunctionType else None
             if names is not None:
-                kept = {}
-                env.kept.append(kept)
-                function = env.space[name] = remembered(function, names, kept)
+                function = env.space[name] = remembered(function, names, number, env.kept)
             in_order = names == tuple([param for param, _ in params])
             env.calls.append((function, params, in_order))
 
     def call(self, function, params, in_order, values):
+        """What a function returns, if nothing can change that any more, else
+        the outcome of the call as Told."""
         if function is None:
             self.failures += 1
-            return "-"
+            return Told("-")
         try:
             if in_order:
-                return outcome(function(*[fresh(values[key]) for _, key in params]))
-            return outcome(function(**{name: fresh(values[key]) for name, key in params}))
+                result = function(*[fresh(values[key]) for _, key in params])
+            else:
+                result = function(**{name: fresh(values[key]) for name, key in params})
+            kind = type(result)
+            return result if kind is float or kind is str else Told(outcome(result))
         except BaseException as raised:
             self.failures += 1
-            return failure(raised)
+            return Told(failure(raised))
 
     def trial(self, number, trial):
         self.library.choose(trial["stubs"])
@@ -413,13 +455,24 @@ class Runner:
             self.failures += 1
         else:
             values = {key: decode(text) for key, text in trial["values"].items()}
-            for place, (function, params, in_order) in enumerate(env.calls):
-                self.tick(number, place)
-                self.library.place = place
-                outcomes.append(self.call(function, params, in_order, values))
-                if self.failures >= self.job["failures"]:
-                    break
+            results = self.results(env, number, values)
+            outcomes.extend([told(result) for result in results])
         self.answer.line(line)
+
+    def results(self, env, number, values):
+        """What the calls of one trial give, see call."""
+        results, library, counter = [], self.library, self.counter
+        first = self.first(number)
+        began = clock()
+        for place, (function, params, in_order) in enumerate(env.calls):
+            counter[0] = first + place
+            library.place = place
+            results.append(self.call(function, params, in_order, values))
+            if self.failures >= self.job["failures"]:
+                break
+        self.evaluating += clock() - began
+        counter[1] = self.evaluating
+        return results
 
     def plain(self, job):
         """A few calls in one environment without remembering anything."""
@@ -433,17 +486,29 @@ class Runner:
         results = []
         for place, values in enumerate(job["values"]):
             self.tick(behind, place)
-            decoded = {key: decode(text) for key, text in values.items()}
-            function = env.space.get(job["call"])
-            results.append(self.call(function, job["params"], False, decoded))
+            given = {name: fresh(decode(values[key])) for name, key in job["params"]}
+            began = clock()
+            results.append(self.named(env.space.get(job["call"]), given))
+            self.evaluating += clock() - began
+            self.counter[1] = self.evaluating
+            if any(outcome(given[name]) != outcome(decode(values[key])) for name, key in job["params"]):
+                results[-1] = "!changes its argument"
         self.answer.line({"p": results})
+
+    def named(self, function, given):
+        """The outcome of a call with these very objects."""
+        if function is None:
+            return "-"
+        try:
+            return outcome(function(**given))
+        except BaseException as raised:
+            return failure(raised)
 
     def run(self):
         if numpy:
             numpy.seterr(all="ignore")
         try:
-            source = base64.b64decode(self.job["source"])
-            self.code = compile(source, "solution.py", "exec", dont_inherit=True)
+            self.code = marshal.loads(base64.b64decode(self.job["program"]))
         except BaseException as raised:
             self.answer.line({"error": failure(raised)[1:]})
             return
@@ -485,18 +550,12 @@ class Official:
         self.job, self.standins = job, standins
         self.answer, self.counter = answer, counter
         self.at = 2
+        self.evaluating = 0  # nanoseconds of CPU time
         self.builtins = {name: getattr(builtins, name) for name in OFFICIAL_BUILTINS}
 
     def tick(self):
         self.at += 1
         self.counter[0] = self.at
-
-    def text(self):
-        tree = ast.parse(base64.b64decode(self.job["source"]))
-        wanted = set(self.job["names"])
-        kept = [n for n in tree.body if type(n) is ast.FunctionDef and n.name in wanted]
-        text = ast.unparse(ast.Module(kept, []))
-        return text.replace("import numpy as np", "import numpy").replace("np.", "numpy.")
 
     def surroundings(self, stubs):
         """The names that a program finds."""
@@ -513,16 +572,17 @@ class Official:
         space = self.surroundings(stubs)
         exec(code, space)
         if self.job["memoize"]:
-            for name in self.job["names"]:
+            kept = {}
+            for number, name in enumerate(self.job["names"]):
                 function = space.get(name)
                 if type(function) is types.FunctionType:
                     names = plain_names(function.__code__)
-                    space[name] = remembered(function, names, {})
+                    space[name] = remembered(function, names, number, kept, loosely_frozen)
         return space
 
     def call(self, function, params, texts):
         """The outcome by name and, where that fails, the one by position."""
-        values = [decode(text) for text in texts]
+        values = [fresh(decode(text)) for text in texts]
         try:
             return [loose(function(**dict(zip(params, values))))]
         except Exception as raised:
@@ -538,20 +598,17 @@ class Official:
         if numpy:
             numpy.seterr(all="ignore")
         try:
-            source = base64.b64decode(self.job["source"])
-            compile(source, "solution.py", "exec", dont_inherit=True)
-        except BaseException as raised:
-            self.answer.line({"error": "does not compile: " + failure(raised)[1:]})
-            return
-        try:
-            code = compile(self.text(), "solution.py", "exec", dont_inherit=True)
+            code = marshal.loads(base64.b64decode(self.job["program"]))
             for number, trial in enumerate(self.job["trials"]):
                 self.tick()
                 space = self.define(code, trial["stubs"])
                 outcomes = []
+                began = clock()
                 for (name, params), texts in zip(self.job["calls"], trial["values"]):
                     self.tick()
                     outcomes.append(self.call(space[name], params, texts))
+                self.evaluating += clock() - began
+                self.counter[1] = self.evaluating
                 self.answer.line({"t": number, "v": outcomes})
         except BaseException as raised:
             self.answer.line({"error": failure(raised)[1:]})
@@ -559,6 +616,8 @@ class Official:
 
 def loose(v):
     """An outcome in which numpy's numbers are Python's."""
+    if type(v) is float:
+        return "=f" + PACK(v).hex()
     if numpy and isinstance(v, numpy.generic):
         v = v.item()
     elif type(v) is tuple or type(v) is list:
@@ -578,49 +637,61 @@ class Tree:
     contexts and empty fields are left out, so equal trees have equal texts."""
 
     def __init__(self):
-        self.parts = []
         self.nodes = 0
+        self.deepest = 0
+        self.fields = {}  # of each class, with what stands before each
 
-    def node(self, node, depth=0):
-        self.nodes += 1
+    def count(self, nodes, depth):
+        self.nodes += nodes
         if self.nodes > MAX_NODES:
             raise TooLarge("more than %d syntax nodes" % MAX_NODES)
-        if depth > MAX_TREE_DEPTH:
-            raise TooLarge("nested more than %d deep" % MAX_TREE_DEPTH)
-        put = self.parts.append
-        put('{"t":"%s"' % type(node).__name__)
-        if type(node) is ast.Constant:
-            put(',"value":%s}' % json.dumps(constant(node.value)))
-            return
-        for field in node._fields:
+        if depth > self.deepest:
+            self.deepest = depth
+            if depth > MAX_TREE_DEPTH:
+                raise TooLarge("nested more than %d deep" % MAX_TREE_DEPTH)
+
+    def measured(self, node):
+        """A statement's tree, with its nodes and depth."""
+        nodes, deepest, self.deepest = self.nodes, self.deepest, 0
+        written = self.node(node)
+        depth = self.deepest
+        self.deepest = max(deepest, depth)
+        return written, self.nodes - nodes, depth
+
+    def node(self, node, depth=0):
+        self.count(1, depth)
+        kind = type(node)
+        if kind is ast.Constant:
+            return '{"t":"Constant","value":%s}' % quoted(constant(node.value))
+        if kind is ast.Name and type(node.ctx) is ast.Load:
+            return '{"t":"Name","id":%s}' % quoted(node.id)
+        parts = ['{"t":"', kind.__name__, '"']
+        for field, before in self.fields.get(kind) or self.learn(kind):
             value = getattr(node, field, None)
-            if value is None or value == [] or field in ("type_comment", "kind"):
+            if value is None or value == []:
                 continue
             if field == "ctx":
                 if type(value) is not ast.Load:
-                    put(',"ctx":"%s"' % type(value).__name__)
-                continue
-            put(',"%s":' % field)
-            if type(value) is list:
-                self.list(value, depth)
+                    parts += before, '"', type(value).__name__, '"'
+            elif type(value) is list:
+                parts += before, "[", ",".join([self.item(v, depth) for v in value]), "]"
             else:
-                self.item(value, depth)
-        put("}")
+                parts += before, self.item(value, depth)
+        parts.append("}")
+        return "".join(parts)
 
-    def list(self, items, depth):
-        put = self.parts.append
-        put("[")
-        for number, item in enumerate(items):
-            if number:
-                put(",")
-            self.item(item, depth)
-        put("]")
+    def learn(self, kind):
+        names = [name for name in kind._fields if name not in ("type_comment", "kind")]
+        self.fields[kind] = [(name, ',"%s":' % name) for name in names]
+        return self.fields[kind]
 
     def item(self, item, depth):
         if isinstance(item, ast.AST):
-            self.node(item, depth + 1)
-        else:
-            self.parts.append(json.dumps(item))
+            return self.node(item, depth + 1)
+        return quoted(item) if type(item) is str else json.dumps(item)
+
+
+quoted = json.encoder.encode_basestring_ascii
 
 
 def constant(value):
@@ -672,41 +743,115 @@ def first_line(statement):
 
 
 def parse(job, answer, counter):
-    """One line per statement of the module, or one that says why not."""
+    """For each source, one line per statement of the module and some about the
+    whole, or one that says why not. Of the first so many, "programs", the code
+    is made as well; "names" are the functions of the task, where they are not
+    those of the first source."""
     warnings.simplefilter("ignore")
-    source = base64.b64decode(job["source"])
-    try:
-        check_encoding(source)
-        module_tree = compile(source, "solution.py", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    known, names = {}, job["names"]
+    for number, source in enumerate(job["sources"]):
+        source = base64.b64decode(source)
+        try:
+            check_encoding(source)
+            tree = compile(source, "solution.py", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+            if names is None:
+                names = [node.name for node in tree.body if type(node) is ast.FunctionDef]
+            keep = names if number < job["programs"] else None
+            lines = list(parsed(source, tree, job["layout"], keep, known))
+        except TooLarge as found:
+            lines = ['{"error":%s}' % quoted(found.args[0])]
+        except (
+            SyntaxError, ValueError, RecursionError, MemoryError, OverflowError,
+            tokenize.TokenError, IndexError,
+        ) as raised:
+            lines = ['{"error":%s}' % quoted(failure(raised)[1:])]
         counter[0] += 1
-        tree = Tree()
-        layout = Layout(decoded(source)) if job["layout"] else None
-        lines = [statement(tree, node, layout) for node in module_tree.body]
-        if layout:
-            lines.append(json.dumps({"comments": layout.comments}))
-    except TooLarge as found:
-        answer.line({"error": found.args[0]})
-        return
-    except (
-        SyntaxError, ValueError, RecursionError, MemoryError, OverflowError,
-        tokenize.TokenError, IndexError,
-    ) as raised:
-        answer.line({"error": failure(raised)[1:]})
-        return
-    for line in lines:
-        answer.text(line)
+        for line in lines:
+            answer.text(line)
+        answer.text('{"end":true}')
 
 
-def statement(tree, node, layout):
-    tree.parts = []
-    tree.node(node)
-    name = node.name if isinstance(node, ast.FunctionDef) else ""
-    spans = ""
-    if name and layout:
-        spans = ',"spans":' + json.dumps(layout.spans(node))
-    return '{"line":%d,"def":%s%s,"tree":%s}' % (
-        node.lineno, json.dumps(name), spans, "".join(tree.parts)
-    )
+def parsed(source, module_tree, with_layout, keep, known):
+    """The lines about one source. known holds the trees of functions by their
+    source texts: the sources of a job have many in common. keep names the
+    functions that the published scorer keeps; without it no code is made."""
+    text = decoded(source)
+    layout = Layout(text) if with_layout else None
+    tree, rows = Tree(), text.split("\n")
+    for node in module_tree.body:
+        yield statement(tree, node, layout, rows, known)
+    if layout:
+        yield json.dumps({"comments": layout.comments})
+    if keep is not None:
+        alike = tree.deepest <= MAX_PRINTED_DEPTH and printed_alike(source)
+        yield json.dumps(programs(source, set(keep) - {"main"}, alike))
+
+
+def statement(tree, node, layout, rows, known):
+    name = spans = ""
+    key = None
+    if type(node) is ast.FunctionDef:
+        name = node.name
+        spans = ',"spans":' + json.dumps(layout.spans(node)) if layout else ""
+        if not node.decorator_list:
+            key = "\n".join(rows[node.lineno - 1:node.end_lineno])
+    found = known.get(key)
+    if found is None:
+        found = tree.measured(node)
+        if key:
+            known[key] = found
+    else:
+        tree.count(*found[1:])
+    written = found[0]
+    return '{"line":%d,"def":%s%s,"tree":%s}' % (node.lineno, quoted(name), spans, written)
+
+
+def programs(source, keep, alike):
+    """The code of a program, and of what the published scorer makes of it. It
+    is made here and not in the processes that run it, to be made once."""
+    whole = compile(source, "solution.py", "exec", dont_inherit=True)
+    made = {"program": packed(whole)}
+    try:
+        made["kept"] = packed(kept_program(source, keep, alike))
+    except BaseException as raised:
+        made["unkept"] = failure(raised)[1:]
+    return made
+
+
+def packed(code):
+    return base64.b64encode(marshal.dumps(code)).decode()
+
+
+def kept_program(source, keep, alike):
+    """The code of the functions that are kept. They are printed anew, in order
+    that numpy's name be replaced wherever it stands, unless replacing it in
+    the source comes to the same."""
+    tree = ast.parse(source.replace(b"np.", b"numpy.") if alike else source)
+    kept = ast.Module([n for n in tree.body if type(n) is ast.FunctionDef and n.name in keep], [])
+    if not alike:
+        text = ast.unparse(kept)
+        kept = text.replace("import numpy as np", "import numpy").replace("np.", "numpy.")
+    return compile(kept, "solution.py", "exec", dont_inherit=True)
+
+
+IMPORT = re.compile(rb"^import numpy as np$", re.MULTILINE)
+USE = re.compile(rb"(?<![\w.])np\.(?=[a-z])")
+
+
+def printed_alike(source):
+    """Whether a program printed anew differs from its source in nothing that
+    replacing numpy's short name could notice: the name stands in no text and in
+    no longer name, and everything is short and written without escapes."""
+    if not source.isascii() or b"\\" in source:
+        return False
+    if max(map(len, source.split(b"\n"))) > MAX_PRINTED_LINE:
+        return False
+    if b"np" not in source:
+        return True
+    left = USE.sub(b"", IMPORT.sub(b"", source))
+    if b"np" in left or b"\'\'\'" in source or b'"""' in source:
+        return False
+    return not any(b"np" in row and (b"'" in row or b'"' in row) for row in source.split(b"\n"))
 
 
 # ---------------------------------------------------------------- entry

@@ -3,7 +3,7 @@
 // Command cabra-relay is what a box runs besides the agent: PID 1, which
 // carries the agent's model connections to the host (serve), and small tools
 // that the host runs under the agent's uid (guest, signal, kill, archive,
-// usage). It is static, imports nothing of ours from outside of sandbox/relay,
+// unpack, usage). It is static, imports nothing of ours from outside of sandbox/relay,
 // and must hold nothing from which a task could be solved: the agent can read
 // and run it.
 package main
@@ -20,6 +20,7 @@ const usageText = `usage:
   relay signal NAME
   relay kill [--seconds N]
   relay archive [--files N] [--entries N] [--bytes N] [--file-bytes N] [--depth N] [--only PATH ...] DIR
+  relay unpack [--files N] [--bytes N] [--replace 0|1] DIR
   relay usage [--entries N] DIR
 `
 
@@ -52,7 +53,8 @@ func run(args []string) (int, error) {
 	}
 	commands := map[string]func([]string) (int, error){
 		"serve": serveCommand, "guest": guestCommand, "signal": signalCommand,
-		"kill": killCommand, "archive": archiveCommand, "usage": usageCommand,
+		"kill": killCommand, "archive": archiveCommand, "unpack": unpackCommand,
+		"usage": usageCommand,
 	}
 	command := commands[args[0]]
 	if command == nil {

@@ -65,6 +65,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve", "--what", "1"}, {"guest"}, {"guest", "--processes", "3", "--"}, {"signal"}, {"signal", "NOPE"},
 		{"signal", "TERM", "HUP"}, {"kill", "x"}, {"archive"}, {"archive", "--only", "../x", "/tmp"},
 		{"archive", "--only", "/x", "/tmp"}, {"archive", "--only", ".", "/tmp"}, {"usage"}, {"usage", "a", "b"},
+		{"unpack"}, {"unpack", "a", "b"}, {"unpack", "--replace"}, {"unpack", "--bytes", "-1", "/tmp"},
 	} {
 		code, err := run(args)
 		if code != exitUsage || !errors.Is(err, errUsage) {

@@ -1,4 +1,4 @@
-# expect: failed structure: uses sys
+# expect: failed structure: changes the attribute failures
 from mylibrary import default
 import math
 import operator

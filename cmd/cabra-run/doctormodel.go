@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cabra-run/results"
+	"cabra-run/runner"
+	"cabra-run/runner/agent"
+	"cabra-run/sandbox/gateway"
+	"cabra-run/sandbox/gateway/provider"
+)
+
+// modelCheck is a model that doctor checks.
+type modelCheck struct {
+	model, agent string
+	providerOptions
+}
+
+func (o *modelCheck) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.model, "model", "", "check this model too: its provider's definition, key, price, and one tiny answer")
+	f.StringVar(&o.agent, "agent", "", "agent that is to ask the model (default: the provider's first wire format is tried)")
+	o.providerOptions.addFlags(f)
+}
+
+// checkModel says line by line what a model is asked with, and asks it for one
+// tiny answer.
+func (a *app) checkModel(ctx context.Context, o modelCheck) error {
+	def, err := a.sayProvider(o)
+	if err != nil {
+		return err
+	}
+	m, lock, err := parseModel(o.model, o.providerOptions)
+	if err != nil {
+		return err
+	}
+	if lock.Scripted {
+		a.say("model    " + o.model + " is a fixed policy: no key, no cost")
+		return nil
+	}
+	wire, err := o.pickWire(m)
+	if err != nil {
+		return err
+	}
+	a.sayAsking(o, def, lock, wire)
+	if o.noPreflight {
+		a.say("model    not asked (--no-preflight)")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, preflightTime)
+	defer cancel()
+	begin := time.Now()
+	if err := gateway.Preflight(ctx, m.Upstream, gateway.Wire(wire), m.Wire); err != nil {
+		return hinted(err, preflightAdvice(err, def))
+	}
+	a.say(fmt.Sprintf("model    %s answers (%.1fs)", m.Wire, time.Since(begin).Seconds()))
+	return nil
+}
+
+// sayProvider says what a provider is and where its definition stands; nil for
+// models that need none.
+func (a *app) sayProvider(o modelCheck) (*provider.Definition, error) {
+	if _, free := scriptedBehaviour(o.model); free || o.baseURL != "" {
+		return nil, nil
+	}
+	registry, err := provider.Load(o.providers)
+	if err != nil {
+		return nil, &codedError{err: err, code: exitUsage}
+	}
+	def, _, err := registry.Resolve(o.model)
+	if err != nil {
+		return nil, &codedError{err: fmt.Errorf("--model: %w", err), code: exitUsage, hint: o.choices(err)}
+	}
+	a.say(fmt.Sprintf("provider %s: %s (%s)", def.Name, def.About, def.Origin))
+	return def, nil
+}
+
+// pickWire is the wire format in which the agent would ask.
+func (o modelCheck) pickWire(m runner.Model) (string, error) {
+	if o.agent == "" {
+		return m.Wires[0], nil
+	}
+	ag, err := agent.Find(o.agent)
+	if err != nil {
+		return "", &codedError{err: err, code: exitUsage}
+	}
+	if !ag.Traits().AsksModel() {
+		return "", usagef("agent %s asks no model", ag.Name())
+	}
+	ask, err := asking{}.choose(ag, m)
+	return ask.Wire, err
+}
+
+func (a *app) sayAsking(o modelCheck, def *provider.Definition, lock results.Provider, wire string) {
+	if def == nil {
+		a.say("provider " + lock.Description)
+		a.say("key      there")
+	} else {
+		a.say("address  " + addresses(def))
+		a.say("key      " + keyState(def.Key))
+	}
+	who := "the provider's first; --agent NAME tries the agent's"
+	if o.agent != "" {
+		who = "agent " + o.agent
+	}
+	a.say(fmt.Sprintf("wire     %s (%s)", wire, who))
+	price := lock.Prices
+	if price == "unknown" {
+		price = "unknown: costs will be shown as unknown unless the provider tells them; give one by --prices FILE"
+	}
+	a.say("price    " + price)
+}
+
+// keyState says where the key is. What has not failed by now was found; a
+// command is run when the model is asked.
+func keyState(k provider.Key) string {
+	switch {
+	case k.None():
+		return "none is needed"
+	case len(k.Command) > 0:
+		return k.String() + ", run at each use"
+	}
+	return k.String() + ": there"
+}
+
+// preflightAdvice is what to do about a provider that does not answer.
+func preflightAdvice(err error, def *provider.Definition) string {
+	var failed *gateway.PreflightError
+	if !errors.As(err, &failed) {
+		return ""
+	}
+	key, origin := "--api-key-env, --api-key-file or CABRA_API_KEY", "--base-url"
+	if def != nil {
+		key, origin = def.Key.String(), "the definition of "+def.Name+" ("+def.Origin+")"
+	}
+	switch failed.Kind {
+	case gateway.PreflightKey:
+		return "the key is read from: " + key
+	case gateway.PreflightMoney:
+		return "top the provider's account up, or use another key: " + key
+	case gateway.PreflightModel:
+		return "check the model's name in the provider's list"
+	case gateway.PreflightAddress:
+		return "check the address in " + origin
+	case gateway.PreflightSilent:
+		return "check this machine's network and proxy, and the address in " + origin
+	case gateway.PreflightBroken:
+		return "try again later; see the provider's status page"
+	}
+	return "check the wire formats in " + origin
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cabra-run/results"
+	"cabra-run/tasks"
+)
+
+// Usage is what all attempts of a run have used, whatever came of them, also of
+// trials that are not done: tokens and money per model and family of tasks.
+type Usage struct {
+	Header Header       `json:"run"`
+	Trials Counts       `json:"trials"`
+	Models []ModelUsage `json:"models"`
+	// All is the sum over the models.
+	All UsageGroup `json:"all"`
+	// Spending is what a budget counts: with the most that the requests can
+	// have cost whose cost is unknown. Nil when it was not asked for.
+	Spending *results.Spending `json:"spending,omitempty"`
+	// Notes lists the attempts whose agent counts its tokens otherwise than
+	// they were metered from the wire, in plan order.
+	Notes []UsageNote `json:"usage_notes"`
+}
+
+// ModelUsage is what one agent has used of one model.
+type ModelUsage struct {
+	Agent    string       `json:"agent"`
+	Version  string       `json:"version"`
+	Model    string       `json:"model"`
+	Families []UsageGroup `json:"families"`
+	All      UsageGroup   `json:"all"`
+}
+
+// UsageGroup is what the trials of one family, or all of them, have used.
+type UsageGroup struct {
+	Family   tasks.Axis         `json:"family,omitempty"`
+	Trials   int                `json:"trials"`
+	Attempts int                `json:"attempts"`
+	Used     results.UsageTotal `json:"used"`
+	// NoVerdict is the part of it that attempts without a verdict have used:
+	// those that failed, and those that run or wait for their score.
+	NoVerdict UsagePart `json:"without_verdict"`
+}
+
+// UsagePart is a part of a UsageGroup.
+type UsagePart struct {
+	Attempts int                `json:"attempts"`
+	Used     results.UsageTotal `json:"used"`
+}
+
+// UsageNote is an attempt's note on its usage.
+type UsageNote struct {
+	TaskID     tasks.ID `json:"task_id"`
+	Repetition int      `json:"repetition"`
+	Agent      string   `json:"agent"`
+	Model      string   `json:"model"`
+	Attempt    int      `json:"attempt"`
+	Note       string   `json:"note"`
+}
+
+// BuildUsage sums up what a run has used. The spending, which may be nil, is
+// the store's.
+func BuildUsage(all Results, lock results.Lock, spending *results.Spending) (*Usage, error) {
+	u := &Usage{Header: header(lock, lock.Verdict()), Models: []ModelUsage{}, Notes: []UsageNote{}, Spending: spending}
+	for t, err := range all {
+		if err != nil {
+			return nil, fmt.Errorf("summing up what was used: %w", err)
+		}
+		u.add(&t)
+	}
+	for i := range u.Models {
+		slices.SortStableFunc(u.Models[i].Families, func(a, b UsageGroup) int {
+			return byOrder(tasks.AllAxes(), a.Family, b.Family)
+		})
+	}
+	return u, nil
+}
+
+func (u *Usage) add(t *results.TrialResult) {
+	u.Trials.add(t.State)
+	m := u.model(t)
+	for _, g := range []*UsageGroup{&u.All, &m.All, m.family(t.Cell.Axis)} {
+		g.add(t)
+	}
+	for _, a := range t.Attempts {
+		if a.UsageNote != "" {
+			u.Notes = append(u.Notes, UsageNote{TaskID: t.TaskID, Repetition: t.Repetition, Agent: t.Agent,
+				Model: t.Model, Attempt: a.Number, Note: shorten(oneLine(a.UsageNote), maxReason)})
+		}
+	}
+}
+
+// model finds the part of a trial's agent and model; they stand in the order in
+// which the plan has them.
+func (u *Usage) model(t *results.TrialResult) *ModelUsage {
+	i := slices.IndexFunc(u.Models, func(m ModelUsage) bool {
+		return m.Agent == t.Agent && m.Version == t.Version && m.Model == t.Model
+	})
+	if i < 0 {
+		i = len(u.Models)
+		u.Models = append(u.Models, ModelUsage{Agent: t.Agent, Version: t.Version, Model: t.Model, Families: []UsageGroup{}})
+	}
+	return &u.Models[i]
+}
+
+func (m *ModelUsage) family(axis tasks.Axis) *UsageGroup {
+	i := slices.IndexFunc(m.Families, func(g UsageGroup) bool { return g.Family == axis })
+	if i < 0 {
+		i = len(m.Families)
+		m.Families = append(m.Families, UsageGroup{Family: axis})
+	}
+	return &m.Families[i]
+}
+
+func (g *UsageGroup) add(t *results.TrialResult) {
+	g.Trials++
+	for _, a := range t.Attempts {
+		g.Attempts++
+		g.Used.Add(a.Usage)
+		judged := func(v results.AttemptVerdict) bool { return v.Attempt == a.Number }
+		if !slices.ContainsFunc(t.Verdicts, judged) {
+			g.NoVerdict.Attempts++
+			g.NoVerdict.Used.Add(a.Usage)
+		}
+	}
+}
+
+// familyLabel names a group's family in tables.
+func (g *UsageGroup) familyLabel() string { return cmp.Or(string(g.Family), "all") }

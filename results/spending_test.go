@@ -1,0 +1,86 @@
+package results_test
+
+import (
+	"context"
+	"testing"
+
+	"cabra-run/results"
+)
+
+// What a resume gives to its budget: known cost, and the worst case of every
+// request that told nothing.
+func TestSpending(t *testing.T) {
+	ctx := context.Background()
+	trials := testTrials(2)
+	s := newStore(t, trials)
+	told := func(in, out int64, usd *float64) results.Usage {
+		return results.Usage{Input: &in, Output: &out, CostUSD: usd}
+	}
+	first, second := start(t, s, trials[0].Key), start(t, s, trials[1].Key)
+	for _, e := range []struct {
+		a results.Attempt
+		x results.Exchange
+	}{
+		{first, results.Exchange{Seq: 1, Usage: told(100, 10, ptr(0.5)), WorstUSD: ptr(2.0), WorstTokens: 1000}},
+		{first, results.Exchange{Seq: 2, WorstUSD: ptr(3.0), WorstTokens: 4000}}, // a cut answer
+		{second, results.Exchange{Seq: 1, Usage: told(20, 2, nil), WorstTokens: 500}},
+	} {
+		if err := s.AddExchange(ctx, e.a.TrialKey, e.a.Number, e.x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	total, by, err := s.Spending(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := results.Spending{USD: 0.5, Tokens: 132, Unknown: 1, WorstUSD: 3, WorstTokens: 4000}
+	if total != want {
+		t.Errorf("total %+v, want %+v", total, want)
+	}
+	if got := by[trials[1].Key]; got != (results.Spending{Tokens: 22}) {
+		t.Errorf("second trial %+v", got)
+	}
+	if got := by[trials[0].Key]; got != (results.Spending{USD: 0.5, Tokens: 110, Unknown: 1, WorstUSD: 3, WorstTokens: 4000}) {
+		t.Errorf("first trial %+v", got)
+	}
+}
+
+// downgrade makes a closed run what schema 1 wrote.
+func downgrade(t *testing.T, dir string) {
+	t.Helper()
+	for _, q := range []string{
+		`ALTER TABLE attempts DROP COLUMN usage_note`, `ALTER TABLE exchanges DROP COLUMN cache_write`,
+		`ALTER TABLE exchanges DROP COLUMN wire`, `ALTER TABLE exchanges DROP COLUMN worst_usd`,
+		`ALTER TABLE exchanges DROP COLUMN worst_tokens`, `PRAGMA user_version = 1`,
+	} {
+		execSQL(t, dir, q)
+	}
+}
+
+// Runs of the first schema are read and continued; what they recorded stays.
+func TestOlderSchemaIsUpgraded(t *testing.T) {
+	for _, mode := range []results.Mode{results.ReadOnly, results.ReadWrite} {
+		ctx := context.Background()
+		trials := testTrials(1)
+		s := newStore(t, trials)
+		a := start(t, s, trials[0].Key)
+		in, out := int64(5), int64(6)
+		if err := s.AddExchange(ctx, a.TrialKey, 1, results.Exchange{Seq: 1, Usage: results.Usage{Input: &in, Output: &out}}); err != nil {
+			t.Fatal(err)
+		}
+		collect(t, s, ended(a, results.Answered))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		downgrade(t, s.Dir())
+		again, err := results.Open(s.Dir(), mode)
+		if err != nil {
+			t.Fatalf("mode %v: %v", mode, err)
+		}
+		defer again.Close()
+		list := all(t, again)
+		if u := list[0].Usage; *u.Input != 5 || *u.Output != 6 || u.CacheWrite != nil || u.Unknown.CacheWrite != 1 {
+			t.Errorf("mode %v: usage %+v", mode, u)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+# expect: solved
+# official: solved
+from mylibrary import external
+import math
+import operator
+import sys
+
+def a(val: float) -> tuple[float, str]:
+    b_val, b_str = b(val)
+    c_val, c_str = c(val)
+    d_val = d(val)
+    return (operator.add(max(b_val, c_val), d_val), b_str)
+
+def b(val: float) -> tuple[float, str]:
+    return (lambda x, s: (math.cos(x), s))(*c(val))
+
+def c(val: float) -> tuple[float, str]:
+    return external(round(val))
+
+def d(val: float) -> float:
+    return math.tanh(val)
+
+def main(val: float):
+    return (a(val), d(val))
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

@@ -1,0 +1,21 @@
+# expect: failed structure: does not call g any more
+# official: solved
+from mylibrary import default
+import math
+import operator
+import sys
+
+def f(val: float, mult: float=default()) -> float:
+    return math.sin(mult * abs(val))
+
+def g(val: float, mult: float=default()) -> float:
+    return mult * abs(val)
+
+def h(val: float) -> float:
+    return math.cos(val)
+
+def main(val: float):
+    return (f(val), h(val))
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

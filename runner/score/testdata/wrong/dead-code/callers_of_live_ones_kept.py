@@ -1,0 +1,20 @@
+# expect: failed functions: function q should be gone
+import strops
+import sys
+
+def a(val: str) -> str:
+    b_val = b(val)
+    return strops.reverse(b_val)
+
+def b(val: str) -> str:
+    return strops.rot13(val)
+
+def q(val: str) -> str:
+    b_val = b(val)
+    return strops.zip_chars(val, b_val)
+
+def main(val: str):
+    return a(val)
+
+if __name__ == '__main__':
+    main(str(sys.argv[1]))

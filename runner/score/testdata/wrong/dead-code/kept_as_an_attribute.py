@@ -1,0 +1,19 @@
+# expect: failed structure: Assign at module level
+# official: solved
+import strops
+import sys
+
+def a(val: str) -> str:
+    b_val = b(val)
+    return strops.reverse(b_val)
+
+def b(val: str) -> str:
+    return strops.rot13(val)
+
+a.r = lambda val: strops.mirror(val)
+
+def main(val: str):
+    return a(val)
+
+if __name__ == '__main__':
+    main(str(sys.argv[1]))

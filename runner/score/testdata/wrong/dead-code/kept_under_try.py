@@ -1,0 +1,23 @@
+# expect: failed structure: Try at module level
+# official: solved
+import strops
+import sys
+
+try:
+    def r(val):
+        return val
+except Exception:
+    pass
+
+def a(val: str) -> str:
+    b_val = b(val)
+    return strops.reverse(b_val)
+
+def b(val: str) -> str:
+    return strops.rot13(val)
+
+def main(val: str):
+    return a(val)
+
+if __name__ == '__main__':
+    main(str(sys.argv[1]))

@@ -1,0 +1,13 @@
+# expect: failed renames: statement 2 differs
+import sys
+
+def main(val: float):
+    a = val
+    x = a + 4
+    b = x - 2
+    y = b + a
+    c = y - x
+    return c + 1
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

@@ -1,0 +1,14 @@
+# expect: failed structure: uses exec
+import sys
+
+def main(val: float):
+    exec('q = 1')
+    a = val
+    x = a + 3
+    b = x - 2
+    y = b + a
+    c = y - x
+    return c + 1
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

@@ -1,0 +1,16 @@
+# expect: failed functions: function sub was added
+import sys
+
+def sub(a, b):
+    return a - b
+
+def main(val: float):
+    a = val
+    x = a + 3
+    b = x - 2
+    y = b + a
+    c = sub(y, x)
+    return c + 1
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

@@ -1,0 +1,13 @@
+# expect: failed renames: 
+import sys
+
+def main(val: float):
+    a = val
+    x = a + 3
+    b = x - 2
+    y = a + b
+    c = y - x
+    return c + 1
+
+if __name__ == '__main__':
+    main(float(sys.argv[1]))

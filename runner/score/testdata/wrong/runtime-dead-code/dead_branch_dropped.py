@@ -1,0 +1,27 @@
+# expect: failed structure: function a is not one if/else any more
+import strops
+import sys
+
+def check(x: int, a: int, b: int, target: int, num_steps: int) -> bool:
+    for step in range(num_steps):
+        if x % 2 == 0:
+            x = x // 2
+        else:
+            x = a * x + b
+    return x % 2 == target
+
+def a(val: str) -> str:
+    b_val = b(val)
+    return strops.reverse(b_val)
+
+def b(val: str) -> str:
+    if check(2, 1, 1, 1, num_steps=1):
+        return strops.rot13(val)
+    else:
+        return strops.mirror(val)
+
+def main(val: str):
+    return a(val)
+
+if __name__ == '__main__':
+    main(str(sys.argv[1]))
