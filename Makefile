@@ -10,7 +10,7 @@ export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := build
 
-.PHONY: help build run test unit bench fmt vet setup clean
+.PHONY: help build run test unit torture bench fmt vet setup clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,11 @@ test: setup ## set up, then run every test on real parts
 
 unit: $(RELAYS) ## the tests that need no engine
 	$(GO) test ./...
+
+# More rounds: make torture ROUNDS=3
+ROUNDS ?= 1
+torture: setup ## every agent's real CLI through every case of the end-to-end suite, with a table at the end
+	CABRA_TEST_REAL=1 CABRA_TEST_TORTURE=$(ROUNDS) $(GO) test -v -timeout 6h ./runner/suite
 
 bench: build ## the benchmarks (engine needed)
 	CABRA_TEST_REAL=1 $(GO) test -run '^$$' -bench . -benchtime 5x ./tasks/... ./sandbox/... ./runner/...

@@ -56,28 +56,47 @@ func (s *Store) freeNumber(folder string, n int) (int, string) {
 	}
 }
 
+// inFlight stands as the error of a request whose end was never recorded.
+const inFlight = "in flight when the run was cut off"
+
+// OpenExchange books a request to the model before it is sent, with the most
+// that it can cost: a crash before its end must not make it free.
+func (s *Store) OpenExchange(ctx context.Context, key string, n int, e Exchange) error {
+	e.Error, e.Usage, e.Complete = inFlight, Usage{}, false
+	return s.putExchange(ctx, key, n, e, true)
+}
+
 // AddExchange records what one request to the model used, when its answer has
 // ended. It is allowed as long as the attempt is known, also after its end:
 // what was paid for is never dropped.
 func (s *Store) AddExchange(ctx context.Context, key string, n int, e Exchange) error {
+	return s.putExchange(ctx, key, n, e, false)
+}
+
+func (s *Store) putExchange(ctx context.Context, key string, n int, e Exchange, open bool) error {
+	const op = "recording an exchange"
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		id, _, err := trialID(ctx, tx, "recording an exchange", key)
+		id, _, err := trialID(ctx, tx, op, key)
 		if err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM exchanges WHERE trial_id = ? AND number = ? AND seq = ? AND open`,
+			id, n, e.Seq); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO exchanges (trial_id, number, seq, started, ended, model, status,
-			complete, error, input, cached, output, reasoning, cost_usd, cache_write, wire, worst_usd, worst_tokens)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			complete, error, input, cached, output, reasoning, cost_usd, cache_write, wire, worst_usd, worst_tokens, open)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, n, e.Seq, formatTime(e.Started), formatTime(e.Ended), e.Model, e.Status, e.Complete, e.Error,
 			e.Usage.Input, e.Usage.Cached, e.Usage.Output, e.Usage.Reasoning, e.Usage.CostUSD,
-			e.Usage.CacheWrite, e.Wire, e.WorstUSD, e.WorstTokens)
+			e.Usage.CacheWrite, e.Wire, e.WorstUSD, e.WorstTokens, open)
 		if isConstraint(err) {
-			return &StateError{Op: "recording an exchange",
+			return &StateError{Op: op,
 				Reason: fmt.Sprintf("attempt %d of trial %s is unknown or has exchange %d already", n, key, e.Seq)}
 		}
 		return err
 	})
-	return storageError("recording an exchange", s.dir, err)
+	return storageError(op, s.dir, err)
 }
 
 // Collected records the end of an attempt, once its artefacts are committed or

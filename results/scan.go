@@ -172,7 +172,8 @@ func (sc *scan) unpacked(name string, f io.Reader) bool {
 }
 
 // errUnpackedSize ends the reading of what unpacks to too much.
-var errUnpackedSize = fmt.Errorf("unpacked it has more than %d bytes; the rest is not scanned", int64(maxUnpacked))
+var errUnpackedSize = fmt.Errorf("unpacked it has more than %d bytes; the rest is not scanned",
+	int64(maxUnpacked))
 
 // boundedReader fails where an io.LimitReader would silently end.
 type boundedReader struct {

@@ -51,6 +51,7 @@ CREATE TABLE exchanges (
 	status INTEGER NOT NULL, complete INTEGER NOT NULL, error TEXT NOT NULL,
 	input INTEGER, cached INTEGER, output INTEGER, reasoning INTEGER, cost_usd REAL,
 	cache_write INTEGER, wire TEXT NOT NULL DEFAULT '', worst_usd REAL, worst_tokens INTEGER NOT NULL DEFAULT 0,
+	open INTEGER NOT NULL DEFAULT 0, -- sent, and its end not recorded yet
 	PRIMARY KEY (trial_id, number, seq),
 	FOREIGN KEY (trial_id, number) REFERENCES attempts (trial_id, number)
 ) WITHOUT ROWID;

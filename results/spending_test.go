@@ -51,7 +51,7 @@ func downgrade(t *testing.T, dir string) {
 	for _, q := range []string{
 		`ALTER TABLE attempts DROP COLUMN usage_note`, `ALTER TABLE exchanges DROP COLUMN cache_write`,
 		`ALTER TABLE exchanges DROP COLUMN wire`, `ALTER TABLE exchanges DROP COLUMN worst_usd`,
-		`ALTER TABLE exchanges DROP COLUMN worst_tokens`, `PRAGMA user_version = 1`,
+		`ALTER TABLE exchanges DROP COLUMN worst_tokens`, `ALTER TABLE exchanges DROP COLUMN open`, `PRAGMA user_version = 1`,
 	} {
 		execSQL(t, dir, q)
 	}
@@ -82,5 +82,35 @@ func TestOlderSchemaIsUpgraded(t *testing.T) {
 		if u := list[0].Usage; *u.Input != 5 || *u.Output != 6 || u.CacheWrite != nil || u.Unknown.CacheWrite != 1 {
 			t.Errorf("mode %v: usage %+v", mode, u)
 		}
+	}
+}
+
+// A request is in the books from the moment it is sent; its end takes the place
+// of its worst case, and a second end is an error.
+func TestRequestsInFlightAreBooked(t *testing.T) {
+	ctx := context.Background()
+	trials := testTrials(1)
+	s := newStore(t, trials)
+	a := start(t, s, trials[0].Key)
+	open := results.Exchange{Seq: 1, WorstUSD: ptr(3.0), WorstTokens: 4000, Complete: true}
+	if err := s.OpenExchange(ctx, a.TrialKey, 1, open); err != nil {
+		t.Fatal(err)
+	}
+	if total, _, err := s.Spending(ctx); err != nil || total != (results.Spending{Unknown: 1, WorstUSD: 3, WorstTokens: 4000}) {
+		t.Errorf("in flight: %+v, %v", total, err)
+	}
+	if list, err := s.Exchanges(ctx, a.TrialKey, 1); err != nil || len(list) != 1 || list[0].Complete || list[0].Error == "" {
+		t.Errorf("in flight: %+v, %v", list, err)
+	}
+	in, out := int64(10), int64(1)
+	end := results.Exchange{Seq: 1, Complete: true, Usage: results.Usage{Input: &in, Output: &out, CostUSD: ptr(0.25)}}
+	if err := s.AddExchange(ctx, a.TrialKey, 1, end); err != nil {
+		t.Fatal(err)
+	}
+	if total, _, err := s.Spending(ctx); err != nil || total != (results.Spending{USD: 0.25, Tokens: 11}) {
+		t.Errorf("ended: %+v, %v", total, err)
+	}
+	if err := s.AddExchange(ctx, a.TrialKey, 1, end); err == nil {
+		t.Error("an exchange ended twice")
 	}
 }

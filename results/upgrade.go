@@ -15,6 +15,7 @@ ALTER TABLE exchanges ADD COLUMN cache_write INTEGER;
 ALTER TABLE exchanges ADD COLUMN wire TEXT NOT NULL DEFAULT '';
 ALTER TABLE exchanges ADD COLUMN worst_usd REAL;
 ALTER TABLE exchanges ADD COLUMN worst_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE exchanges ADD COLUMN open INTEGER NOT NULL DEFAULT 0;
 `}
 
 // upgrade brings the database to the present schema. A reader becomes the

@@ -179,8 +179,8 @@ func (a *attempt) openGateway() error {
 			Starter: a.task.Starter[tasks.SolutionFile], Reference: a.task.Reference[tasks.SolutionFile],
 			Edited: a.task.Check.Edited,
 		},
-		OnExchange: a.addExchange,
-		Price:      m.Price, Budget: a.sweep.Budget, Trial: a.trial.Key, Wires: a.wires(),
+		OnSend: a.openExchange, OnExchange: a.addExchange,
+		Price: m.Price, Budget: a.sweep.Budget, Trial: a.trial.Key, Wires: a.wires(),
 	})
 	if err != nil {
 		return errors.Join(err, recording.Close())
@@ -205,6 +205,10 @@ func (a *attempt) wires() []gateway.Wire {
 		return nil
 	}
 	return []gateway.Wire{gateway.Wire(a.sweep.Ask.Wire)}
+}
+
+func (a *attempt) openExchange(e gateway.Exchange) error {
+	return a.sweep.Store.OpenExchange(context.Background(), a.trial.Key, a.record.Number, exchangeRecord(e))
 }
 
 func (a *attempt) addExchange(e gateway.Exchange) error {

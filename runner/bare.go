@@ -41,6 +41,7 @@ func (a *attempt) performBare(ctx context.Context) {
 	}
 	a.fault(ctx, errors.Join(err, a.keep(said.Result)))
 	a.readTrace()
+	a.evidence.Heard = a.evidence.Trace != nil && a.evidence.Trace.Turns > 0
 }
 
 // openBare opens the gateway on a listener in memory and returns who asks there.
@@ -97,7 +98,7 @@ func (a *attempt) bareJob() model.Job {
 	set, ag := a.sweep.Settings, a.sweep.Agent
 	return model.Job{
 		Agent: ag.Name(), Version: ag.Version(), SessionID: a.job.SessionID,
-		Form: model.Form(ag.Traits().Bare), Wire: a.job.Wire, Model: a.job.Model, Effort: a.job.Effort,
+		Form: model.Form(ag.Traits().Bare), Wire: a.job.Wire, Model: a.sweep.Model.Wire, Effort: a.job.Effort,
 		Code: a.task.Starter, Problem: a.task.Statement, AskTime: set.Timeout + set.MaxWait + slack,
 	}
 }

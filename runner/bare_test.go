@@ -2,6 +2,8 @@ package runner_test
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"path"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,24 @@ func checkBareAttempt(t *testing.T, r *rig, tr results.TrialResult, requests int
 	if a.Outcome == results.NoOutput && !strings.Contains(a.Reason, "no readable answer in 10 tries; the last one: there is no <solution>") {
 		t.Errorf("reason %q", a.Reason)
 	}
+}
+
+// A model whose answers are empty was heard all the same: it has no output.
+func TestBareEmptyAnswers(t *testing.T) {
+	r := bareRig(t, "llm", "chat", "solve")
+	r.sweep.Model.Upstream = emptyAnswers{}
+	r.run(t)
+	wantWords(t, r, map[string]int{string(results.NoOutput): 10})
+}
+
+type emptyAnswers struct{}
+
+func (emptyAnswers) Name() string { return "empty" }
+
+func (emptyAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	const stream = `data: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(stream)), ContentLength: -1, Request: r}, nil
 }
 
 // A model that never answers meets the attempt's limits.

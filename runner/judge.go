@@ -53,6 +53,7 @@ type evidence struct {
 	Trace    *trace.Trace
 	Success  agent.Success // what proves that the agent came to its end
 	NoModel  bool          // it asks no model
+	Heard    bool          // a bare model has given whole answers, empty ones included
 	// HasSolution is whether every file of the starter was read back.
 	HasSolution bool
 	Unchanged   bool
@@ -113,7 +114,7 @@ func (e evidence) withCode(o results.Outcome, reason string) judgement {
 
 // agentError returns why the agent failed by itself, or "".
 func (e evidence) agentError() string {
-	if e.Answers == 0 && !e.NoModel {
+	if e.Answers == 0 && !e.NoModel && !e.Heard {
 		return "ended before the first model answer" + e.exit()
 	}
 	return e.Success.Failure(e.Trace, e.ExitCode)

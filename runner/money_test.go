@@ -47,6 +47,7 @@ func TestSweepBudget(t *testing.T) {
 	if r.model.calls != 4 {
 		t.Errorf("the model was asked %d times, want 4", r.model.calls)
 	}
+	r.logExchanges(t)
 	if n := r.outcomes(t); n[results.Answered] != 4 || n[results.Cancelled] != 1 {
 		t.Errorf("outcomes %v", n)
 	}
@@ -65,8 +66,27 @@ func TestSweepBudget(t *testing.T) {
 	if sum := again.run(t); sum.Done != 10 || again.model.calls != 6 {
 		t.Errorf("resumed: %+v after %d calls, want all with 6", sum, again.model.calls)
 	}
+	again.logExchanges(t)
 	if spent := again.sweep.Budget.Spent().USD; spent != 100 {
 		t.Errorf("$%g spent, want 100", spent)
+	}
+}
+
+// logExchanges shows what came of every request that does not tell its cost.
+func (r *rig) logExchanges(t *testing.T) {
+	t.Helper()
+	for tr, err := range r.store.Results(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range tr.Attempts {
+			list, err := r.store.Exchanges(context.Background(), tr.Key, a.Number)
+			for _, e := range list {
+				if e.Usage.CostUSD == nil {
+					t.Logf("%s %s %q: %+v %v", tr.TaskID, a.Outcome, a.Reason, e, err)
+				}
+			}
+		}
 	}
 }
 

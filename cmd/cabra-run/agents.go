@@ -121,7 +121,8 @@ func newAgentsShow(a *app) *cobra.Command {
 		Short: "print the command line, environment and files of an attempt, secrets masked",
 		Long: `Prints exactly what is started in the box of an attempt: NAME, NAME@VERSION or
 a FILE.toml of your own. The attempt's address is masked: whoever has it can ask
-the model. No key of a provider is in any box.`,
+the model. No key of a provider is in any box. Of a model without tools (llm) it
+prints the prompt.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return showAgent(a, o, args[0]) },
 	}
@@ -165,6 +166,9 @@ func showAgent(a *app, o *showOptions, word string) error {
 	ask, err := o.choose(ag, runner.Model{Agent: o.model, Wire: o.model, Wires: served})
 	if err != nil {
 		return err
+	}
+	if t.Bare != "" {
+		return showBare(a, ag, o.model, ask)
 	}
 	l, err := ag.Launch(sampleJob(o.model, shownPrompt, ask))
 	if err != nil {

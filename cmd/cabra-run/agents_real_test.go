@@ -21,13 +21,13 @@ const tinyAgent = "testdata/agents/tiny.toml"
 // One task of each axis, through the real CLIs in the full sandbox.
 func TestRealAgentsSolve(t *testing.T) {
 	p := newPlace(t)
-	for _, name := range []string{"copilot", "claude", "codex", tinyAgent, "reference", "nop"} {
+	for _, name := range []string{"copilot", "claude", "codex", tinyAgent, "llm", "llm:diff", "reference", "nop"} {
 		t.Run(name, func(t *testing.T) {
 			want, scripted := results.Solved, name != "reference" && name != "nop"
 			if name == "nop" {
 				want = results.Failed
 			}
-			if !strings.HasSuffix(name, ".toml") && scripted {
+			if !strings.HasSuffix(name, ".toml") && !strings.HasPrefix(name, "llm") && scripted {
 				imagestest.Ensure(t, name)
 			}
 			_, errOut, code := p.cabra(t, "--agent", name, "--model", "scripted:solve", "--run", filepath.Base(name),

@@ -20,7 +20,7 @@ type asking struct {
 }
 
 func (o *asking) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.effort, "effort", "", "reasoning effort that the agent is told (default: its own)")
+	f.StringVar(&o.effort, "effort", "", "reasoning effort that the agent is told (default: its own; llm: medium where the model's family takes one)")
 	f.BoolVar(&o.instructions, "workspace-instructions", false,
 		"let AGENTS.md, CLAUDE.md and the like in a task's workspace instruct the agent")
 }

@@ -30,6 +30,9 @@ const noBudget = "none"
 
 // parse checks the budgets against what is known of the model's price.
 func (o budgetOptions) parse(m runner.Model) (gateway.BudgetOptions, error) {
+	if m.Login.Passthrough() && o != (budgetOptions{}) {
+		return gateway.BudgetOptions{}, usagef("a budget cannot hold with --tls %s: nothing is metered then", tlsPassthrough)
+	}
 	var out gateway.BudgetOptions
 	for _, b := range []struct {
 		flag, text string
@@ -65,7 +68,7 @@ func parseCaps(text string) (gateway.Caps, error) {
 		}
 		v, err := strconv.ParseFloat(strings.TrimPrefix(number, "$"), 64)
 		switch {
-		case err != nil || v <= 0 || math.IsInf(v, 0) || v*scale > 1e15:
+		case err != nil || !(v > 0) || math.IsInf(v, 0) || v*scale > 1e15:
 			return c, errCaps
 		case isTokens && c.Tokens == 0:
 			c.Tokens = max(1, int64(v*scale))

@@ -23,19 +23,23 @@ type modelCheck struct {
 
 func (o *modelCheck) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.model, "model", "", "check this model too: its provider's definition, key, price, and one tiny answer")
-	f.StringVar(&o.agent, "agent", "", "agent that is to ask the model (default: the provider's first wire format is tried)")
+	f.StringVar(&o.model, "model", "", "check this model too: provider, key, price, and one tiny answer")
+	f.StringVar(&o.agent, "agent", "", "agent that is to ask it (default: the provider's first wire format is tried)")
 	o.providerOptions.addFlags(f)
 }
 
 // checkModel says line by line what a model is asked with, and asks it for one
 // tiny answer.
 func (a *app) checkModel(ctx context.Context, o modelCheck) error {
-	def, err := a.sayProvider(o)
+	ag, err := o.findAgent()
 	if err != nil {
 		return err
 	}
-	m, lock, err := parseModel(o.model, o.providerOptions)
+	def, err := a.sayProvider(o, ag)
+	if err != nil {
+		return err
+	}
+	m, lock, err := o.find(ag)
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,7 @@ func (a *app) checkModel(ctx context.Context, o modelCheck) error {
 		a.say("model    " + o.model + " is a fixed policy: no key, no cost")
 		return nil
 	}
-	wire, err := o.pickWire(m)
+	wire, err := pickWire(ag, m)
 	if err != nil {
 		return err
 	}
@@ -55,17 +59,43 @@ func (a *app) checkModel(ctx context.Context, o modelCheck) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightTime)
 	defer cancel()
 	begin := time.Now()
-	if err := gateway.Preflight(ctx, m.Upstream, gateway.Wire(wire), m.Wire); err != nil {
+	if err := preflightOf(ctx, m, wire); err != nil {
 		return hinted(err, preflightAdvice(err, def))
 	}
 	a.say(fmt.Sprintf("model    %s answers (%.1fs)", m.Wire, time.Since(begin).Seconds()))
 	return nil
 }
 
+// findAgent is the agent that is to ask, nil where none is named.
+func (o modelCheck) findAgent() (agent.Agent, error) {
+	if o.agent == "" {
+		return nil, nil
+	}
+	ag, err := agent.Find(o.agent)
+	if err != nil {
+		return nil, &codedError{err: err, code: exitUsage}
+	}
+	if !ag.Traits().AsksModel() {
+		return nil, usagef("agent %s asks no model", ag.Name())
+	}
+	return ag, nil
+}
+
+// find is the model as a run of the agent would find it.
+func (o modelCheck) find(ag agent.Agent) (runner.Model, results.Provider, error) {
+	if ag == nil {
+		return parseModel(o.model, o.providerOptions)
+	}
+	return agentModel(ag, o.model, o.providerOptions)
+}
+
 // sayProvider says what a provider is and where its definition stands; nil for
 // models that need none.
-func (a *app) sayProvider(o modelCheck) (*provider.Definition, error) {
+func (a *app) sayProvider(o modelCheck, ag agent.Agent) (*provider.Definition, error) {
 	if _, free := scriptedBehaviour(o.model); free || o.baseURL != "" {
+		return nil, nil
+	}
+	if ag != nil && asksLogin(ag, o.model, o.providerOptions) {
 		return nil, nil
 	}
 	registry, err := provider.Load(o.providers)
@@ -81,16 +111,9 @@ func (a *app) sayProvider(o modelCheck) (*provider.Definition, error) {
 }
 
 // pickWire is the wire format in which the agent would ask.
-func (o modelCheck) pickWire(m runner.Model) (string, error) {
-	if o.agent == "" {
+func pickWire(ag agent.Agent, m runner.Model) (string, error) {
+	if ag == nil {
 		return m.Wires[0], nil
-	}
-	ag, err := agent.Find(o.agent)
-	if err != nil {
-		return "", &codedError{err: err, code: exitUsage}
-	}
-	if !ag.Traits().AsksModel() {
-		return "", usagef("agent %s asks no model", ag.Name())
 	}
 	ask, err := asking{}.choose(ag, m)
 	return ask.Wire, err
@@ -145,10 +168,13 @@ func preflightAdvice(err error, def *provider.Definition) string {
 		return "top the provider's account up, or use another key: " + key
 	case gateway.PreflightModel:
 		return "check the model's name in the provider's list"
-	case gateway.PreflightAddress:
-		return "check the address in " + origin
 	case gateway.PreflightSilent:
 		return "check this machine's network and proxy, and the address in " + origin
+	case gateway.PreflightAddress:
+		if failed.Status == 0 { // nobody has answered; the name is unknown perhaps because there is no network
+			return "check this machine's network, and the address in " + origin
+		}
+		return "check the address in " + origin
 	case gateway.PreflightBroken:
 		return "try again later; see the provider's status page"
 	}

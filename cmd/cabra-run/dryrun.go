@@ -15,6 +15,7 @@ import (
 const (
 	attemptOverhead = 4 * time.Second
 	promptOverhead  = 12000 // tokens
+	barePrompt      = 400   // the same of a model without tools
 	bytesPerToken   = 4
 )
 
@@ -22,6 +23,10 @@ const (
 func dryRun(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.Source) error {
 	var trials int
 	var prompt int64
+	overhead := promptOverhead
+	if p.agent.Traits().Bare != "" {
+		overhead = barePrompt
+	}
 	bySize := map[tasks.Axis]map[int]int{}
 	for t, err := range src.Tasks(ctx) {
 		if err != nil {
@@ -29,7 +34,7 @@ func dryRun(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.So
 		}
 		n := p.settings.Repetitions
 		trials += n
-		prompt += int64(n) * int64(promptOverhead+(len(t.Statement)+len(t.Starter[tasks.SolutionFile]))/bytesPerToken)
+		prompt += int64(n) * int64(overhead+(len(t.Statement)+len(t.Starter[tasks.SolutionFile]))/bytesPerToken)
 		if bySize[t.Cell.Axis] == nil {
 			bySize[t.Cell.Axis] = map[int]int{}
 		}

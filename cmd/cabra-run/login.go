@@ -56,7 +56,7 @@ func loginModel(ag agent.Agent, name string, o providerOptions) (runner.Model, r
 	if o.tls != tlsEnd && o.tls != tlsPassthrough {
 		return runner.Model{}, results.Provider{}, usagef("--tls %q; there is: %s, %s", o.tls, tlsEnd, tlsPassthrough)
 	}
-	key, where, err := o.githubToken(name)
+	key, err := o.githubToken(name)
 	if err != nil {
 		return runner.Model{}, results.Provider{}, err
 	}
@@ -69,7 +69,7 @@ func loginModel(ag agent.Agent, name string, o providerOptions) (runner.Model, r
 		return runner.Model{}, results.Provider{}, err
 	}
 	m := runner.Model{Name: name, Agent: name, Wire: name, Upstream: up, Wires: []string{agent.WireLogin}, Login: login}
-	lock := results.Provider{Name: up.Name(), Description: "GitHub's models with a login from " + where, TLS: o.tls}
+	lock := results.Provider{Name: up.Name(), Description: "GitHub's models with a user's login", TLS: o.tls}
 	if login.Passthrough() {
 		lock.Losses = passthroughLosses
 		lock.Prices = "unknown"
@@ -89,26 +89,26 @@ var passthroughLosses = []string{
 }
 
 // githubToken finds a login, in the order in which the CLI itself looks.
-func (o loginOptions) githubToken(model string) (gateway.KeySource, string, error) {
+func (o loginOptions) githubToken(model string) (gateway.KeySource, error) {
 	var k gateway.KeySource
-	where := ""
 	switch env := loginVariable(); {
 	case o.tokenFile != "":
-		k.File, where = o.tokenFile, "a file"
+		k.File = o.tokenFile
 	case env != "":
-		k.Env, where = env, env
+		k.Env = env
 	default:
 		gh, err := exec.LookPath("gh")
 		if err != nil {
-			return k, "", &codedError{err: fmt.Errorf("--model %s names no provider, and there is no GitHub login", model), code: exitUsage, hint: loginHint}
+			return k, &codedError{err: fmt.Errorf("--model %s names no provider, and there is no GitHub login", model),
+				code: exitUsage, hint: loginHint}
 		}
-		k.Command, where = &gateway.KeyCommand{Args: []string{gh, "auth", "token"}}, "gh auth token"
+		k.Command = &gateway.KeyCommand{Args: []string{gh, "auth", "token"}}
 	}
 	if _, err := k.Read(); err != nil {
-		return k, "", &codedError{err: fmt.Errorf("--model %s names no provider, and the GitHub login cannot be read: %w", model, err),
+		return k, &codedError{err: fmt.Errorf("--model %s names no provider, and the GitHub login cannot be read: %w", model, err),
 			code: exitUsage, hint: loginHint}
 	}
-	return k, where, nil
+	return k, nil
 }
 
 // loginVariable is the first variable that holds a token.

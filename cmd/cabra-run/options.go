@@ -42,6 +42,7 @@ type sweepOptions struct {
 type sweepKnobs struct {
 	pace
 	attempts   int
+	given      func(flag string) bool // whether the user has set it; nil when nobody has
 	retryClass []string
 	timeout    time.Duration
 	stall      time.Duration
@@ -85,7 +86,8 @@ func (g *generation) addFlags(f *pflag.FlagSet) {
 
 func (o *sweepKnobs) addFlags(f *pflag.FlagSet) {
 	o.pace.addFlags(f)
-	f.IntVar(&o.attempts, "attempts", 3, "attempts of a trial whose agent failed by itself")
+	f.IntVar(&o.attempts, "attempts", 3, "attempts of a trial whose agent failed by itself (llm: 1, which asks up to ten times)")
+	o.given = f.Changed
 	f.StringSliceVar(&o.retryClass, "retry-class", nil, "further outcomes that are tried again: timeout, stalled, limit")
 }
 
@@ -142,6 +144,9 @@ func (o *sweepOptions) parse() (parsed, error) {
 	}
 	if p.provider.Scripted {
 		p.settings.Retry.Provider = 0 // its failures are meant
+	}
+	if p.agent.Traits().Bare != "" && (o.given == nil || !o.given("attempts")) {
+		p.settings.Retry.Attempts = 1 // which asks up to ten times
 	}
 	return p, nil
 }

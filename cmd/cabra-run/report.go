@@ -42,9 +42,9 @@ says. The official one follows the published scorer, so that its rates compare
 with published ones. --scorer both prints both rates side by side, and the trials
 on which the verdicts differ with the reason of each.
 
---usage prints tokens in millions and cost per model and family of tasks, over all
-attempts of the run, with the part of those without a verdict. A sum that leaves
-out what nobody told is marked by ≥.`,
+--usage prints tokens in millions (in thousands for a small run) and cost per model
+and family of tasks, over all attempts of the run, with the part of those without a
+verdict. A sum from which something is missing that nobody told is marked by ≥.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.json && o.csv {

@@ -83,7 +83,8 @@ var unsafeInName = regexp.MustCompile(`[^a-z0-9.]+`)
 func runName(now time.Time, p parsed) string {
 	grid := unsafeInName.ReplaceAllString(strings.ToLower(p.grid.Name), "-")
 	model := unsafeInName.ReplaceAllString(strings.ToLower(p.model.Name), "-")
-	name := fmt.Sprintf("%s-%s-%s-%s", now.UTC().Format("20060102-150405"), p.agent.Name(), model, grid)
+	ag := unsafeInName.ReplaceAllString(p.agent.Name(), "-")
+	name := fmt.Sprintf("%s-%s-%s-%s", now.UTC().Format("20060102-150405"), ag, model, grid)
 	return strings.Trim(name[:min(len(name), 100)], "-.")
 }
 

@@ -49,7 +49,7 @@ func usedRun(dir string) (err error) {
 	if err := usedAttempt(ctx, store, t.Key, results.Answered, note, second, cut); err != nil {
 		return err
 	}
-	return store.SetVerdict(ctx, t.Key, 2, results.Verdict{Scorer: "strict", Version: "strict/1", Solved: true})
+	return store.SetVerdict(ctx, t.Key, 2, results.Verdict{Scorer: "strict", Version: "strict/2", Solved: true})
 }
 
 func tokensUsed(in, cached, out int64, usd float64) results.Usage {

@@ -85,6 +85,11 @@ type validation struct {
 	Seconds   float64      `json:"seconds"`
 	Verdicts  []validated  `json:"verdicts"`
 	Defects   []wrongPlace `json:"defects"`
+	// Where the time went: candidates judged per second, the share of the
+	// scorer processes' CPU in which Python evaluated programs, and stages.
+	PerSecond float64       `json:"candidates_per_second"`
+	Evaluated float64       `json:"evaluation_share"`
+	Stages    []score.Stage `json:"stages"`
 }
 
 // validated says of one verdict where it is right.
@@ -103,7 +108,8 @@ type wrongPlace struct {
 }
 
 func newValidation(rep score.ValidateReport) validation {
-	v := validation{Tasks: rep.Tasks, Seconds: rep.Elapsed.Seconds(), Defects: []wrongPlace{}}
+	v := validation{Tasks: rep.Tasks, Seconds: rep.Elapsed.Seconds(), Defects: []wrongPlace{},
+		PerSecond: rep.PerSecond(), Evaluated: rep.Evaluated(), Stages: rep.Stages}
 	var strict []score.Violation
 	for _, found := range rep.Violations {
 		if found.Part == "task" {
@@ -168,6 +174,19 @@ func (v validation) print(w io.Writer) {
 	for _, d := range v.Verdicts {
 		fmt.Fprintf(w, "%-10s  %d of %d references score 1, %d of %d starters score 0\n",
 			d.Version, d.References, v.Tasks, d.Starters, v.Tasks)
+	}
+	v.printTimes(w)
+}
+
+// printTimes says how fast it went and where the time went.
+func (v validation) printTimes(w io.Writer) {
+	if len(v.Stages) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%.1f candidates per second; of the scorer processes' CPU, %.0f %% evaluated programs\n", v.PerSecond, 100*v.Evaluated)
+	for _, s := range v.Stages {
+		fmt.Fprintf(w, "  %-10s %-9s %6d jobs  %8.1f s CPU, %8.1f s of it evaluating\n",
+			s.Role, s.Kind, s.Jobs, s.CPU.Seconds(), s.Evaluated.Seconds())
 	}
 }
 

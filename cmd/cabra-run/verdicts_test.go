@@ -51,7 +51,7 @@ func makeOldRun(ts *testscript.TestScript, neg bool, args []string) {
 func oldRun(dir string) (err error) {
 	ctx := context.Background()
 	store, err := results.Create(dir, results.Lock{Run: "old", Agent: results.Agent{Name: "copilot"}, Model: "m",
-		Scorer: results.Scorer{Version: "strict/1", Verdicts: []string{"strict"}}, Retry: results.DefaultRetry()})
+		Scorer: results.Scorer{Version: "strict/2", Verdicts: []string{"strict"}}, Retry: results.DefaultRetry()})
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func oldRun(dir string) (err error) {
 	if err := store.Collected(ctx, a); err != nil {
 		return err
 	}
-	return store.SetVerdict(ctx, t.Key, 1, results.Verdict{Scorer: "strict", Version: "strict/1", Solved: true})
+	return store.SetVerdict(ctx, t.Key, 1, results.Verdict{Scorer: "strict", Version: "strict/2", Solved: true})
 }
 
 // What is wrong under the official verdict alone is told by family and counts
@@ -97,19 +97,19 @@ func TestValidationVerdicts(t *testing.T) {
 	}{
 		{"all right", score.ValidateReport{Tasks: 3}, "both", exitOK, []string{
 			"3 tasks in 0s, 0 defective\n",
-			"strict/1    3 of 3 references score 1, 3 of 3 starters score 0\n",
-			"official/1  3 of 3 references score 1, 3 of 3 starters score 0\n"}},
+			"strict/2    3 of 3 references score 1, 3 of 3 starters score 0\n",
+			"official/2  3 of 3 references score 1, 3 of 3 starters score 0\n"}},
 		{"official wrong", wrong, "strict", exitOK, []string{
 			"official verdict cannot be right here: merge: starter of 2 tasks: solved, as none of the checks that decide " +
 				"tells it from a solution (first: merge/n005/01)\n",
 			"official verdict cannot be right here: traversal/add-return/math: reference of 1 tasks: behavioral: fail: f_1(?[2J)",
-			"strict/1    6 of 6 references score 1, 6 of 6 starters score 0\n",
-			"official/1  5 of 6 references score 1, 4 of 6 starters score 0\n"}},
+			"strict/2    6 of 6 references score 1, 6 of 6 starters score 0\n",
+			"official/2  5 of 6 references score 1, 4 of 6 starters score 0\n"}},
 		{"official wrong and required", wrong, "both", exitError, nil},
 		{"strict wrong", strict, "strict", exitError, []string{"strict verdict is wrong: merge/n005/01: reference: behaviour: x\n",
-			"strict/1    5 of 6 references score 1, 6 of 6 starters score 0\n"}},
+			"strict/2    5 of 6 references score 1, 6 of 6 starters score 0\n"}},
 		{"defective", defective, "strict", exitError, []string{"defective task: a/b/c: bad\n", "2 tasks in 0s, 1 defective\n",
-			"official/1  1 of 2 references score 1, 1 of 2 starters score 0\n"}},
+			"official/2  1 of 2 references score 1, 1 of 2 starters score 0\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder

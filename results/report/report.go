@@ -87,6 +87,10 @@ type Header struct {
 	Endpoint string `json:"provider_description,omitempty"`
 	Wire     string `json:"wire,omitempty"`
 	Prices   string `json:"prices,omitempty"`
+	// TLS says who ended the encryption to the agent's own hosts, Losses what
+	// that has cost; both empty where a gateway's address was asked.
+	TLS    string   `json:"tls,omitempty"`
+	Losses []string `json:"losses,omitempty"`
 }
 
 // Counts are trials by state.
@@ -167,6 +171,7 @@ func header(l results.Lock, scorer string) Header {
 		Scorer: scorer, ScorerVersion: l.VerdictVersion(scorer),
 		Attempts: l.Retry.Attempts, TimeoutSeconds: l.TimeoutSeconds, Network: l.Network,
 		Provider: l.Provider.Name, Endpoint: l.Provider.Description, Wire: l.Agent.Wire, Prices: l.Provider.Prices,
+		TLS: l.Provider.TLS, Losses: l.Provider.Losses,
 	}
 }
 

@@ -79,6 +79,7 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 	}
 	fmt.Fprintf(w, "verdict %s, up to %d attempts, time-out %s, network %s\n",
 		strings.Join(verdicts, " and "), h.Attempts, seconds(h.TimeoutSeconds), h.Network)
+	writeLosses(w, h)
 	for i, r := range reports {
 		if i == 0 || r.Trials != reports[0].Trials {
 			writeProgress(w, r, len(reports) > 1)
@@ -94,6 +95,17 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 		fmt.Fprintf(w, "the verdicts differ on %s trials; see where and why with --scorer both\n", count(n))
 	}
 	writeCompleteness(w, reports)
+}
+
+// writeLosses says what the way in which the agent reached its model has cost.
+func writeLosses(w *bufio.Writer, h Header) {
+	if len(h.Losses) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "LOSSES of --tls %s:\n", oneLine(h.TLS))
+	for _, loss := range h.Losses {
+		fmt.Fprintf(w, "  - %s\n", oneLine(loss))
+	}
 }
 
 func writeProgress(w *bufio.Writer, r *Report, named bool) {

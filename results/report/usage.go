@@ -64,7 +64,8 @@ type UsageNote struct {
 // BuildUsage sums up what a run has used. The spending, which may be nil, is
 // the store's.
 func BuildUsage(all Results, lock results.Lock, spending *results.Spending) (*Usage, error) {
-	u := &Usage{Header: header(lock, lock.Verdict()), Models: []ModelUsage{}, Notes: []UsageNote{}, Spending: spending}
+	u := &Usage{Header: header(lock, lock.Verdict()), All: newUsageGroup(""), Spending: spending,
+		Models: []ModelUsage{}, Notes: []UsageNote{}}
 	for t, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("summing up what was used: %w", err)
@@ -101,7 +102,8 @@ func (u *Usage) model(t *results.TrialResult) *ModelUsage {
 	})
 	if i < 0 {
 		i = len(u.Models)
-		u.Models = append(u.Models, ModelUsage{Agent: t.Agent, Version: t.Version, Model: t.Model, Families: []UsageGroup{}})
+		u.Models = append(u.Models, ModelUsage{Agent: t.Agent, Version: t.Version, Model: t.Model,
+			Families: []UsageGroup{}, All: newUsageGroup("")})
 	}
 	return &u.Models[i]
 }
@@ -110,9 +112,19 @@ func (m *ModelUsage) family(axis tasks.Axis) *UsageGroup {
 	i := slices.IndexFunc(m.Families, func(g UsageGroup) bool { return g.Family == axis })
 	if i < 0 {
 		i = len(m.Families)
-		m.Families = append(m.Families, UsageGroup{Family: axis})
+		m.Families = append(m.Families, newUsageGroup(axis))
 	}
 	return &m.Families[i]
+}
+
+// newUsageGroup is a group that has used nothing, which is known.
+func newUsageGroup(axis tasks.Axis) UsageGroup {
+	return UsageGroup{Family: axis, Used: nothingUsed(), NoVerdict: UsagePart{Used: nothingUsed()}}
+}
+
+func nothingUsed() results.UsageTotal {
+	return results.UsageTotal{Usage: results.Usage{Input: new(int64), Cached: new(int64), CacheWrite: new(int64),
+		Output: new(int64), Reasoning: new(int64), CostUSD: new(float64)}}
 }
 
 func (g *UsageGroup) add(t *results.TrialResult) {

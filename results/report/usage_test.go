@@ -131,6 +131,9 @@ func TestUsageByHand(t *testing.T) {
 		g.NoVerdict.Used.Input != nil || g.NoVerdict.Used.CostUSD != nil || g.NoVerdict.Used.Exchanges != 2 {
 		t.Errorf("search %+v", g)
 	}
+	if g := f[2]; *g.Used.Input != 0 || *g.Used.CostUSD != 0 || *g.NoVerdict.Used.Reasoning != 0 {
+		t.Errorf("merge, which has used nothing: %+v", g)
+	}
 	if u.Trials != (report.Counts{Planned: 5, Done: 4, Pending: 1}) || u.All.Used.Exchanges != 9 || u.All.NoVerdict.Attempts != 2 {
 		t.Errorf("trials %+v, all %+v", u.Trials, u.All)
 	}
@@ -157,7 +160,7 @@ func TestUsageGolden(t *testing.T) {
 	golden(t, "usage.csv", asCSV.Bytes())
 }
 
-// A run of little, and of several agents and models: the tokens are exact, and
+// A run of little, and of several agents and models: in thousands, exactly, and
 // there is a sum over all.
 func TestUsageOfSeveralModels(t *testing.T) {
 	list := []results.TrialResult{
@@ -270,5 +273,52 @@ func TestUsageOfAStore(t *testing.T) {
 	}
 	if *g.CacheWrite != 30 || g.Unknown.CacheWrite != 2 || u.All.Attempts != 2 || u.All.NoVerdict.Attempts != 2 {
 		t.Errorf("used %+v of %d attempts", g, u.All.Attempts)
+	}
+}
+
+// A large run is told with fewer digits, and what they cannot show is not told
+// as nothing.
+func TestUsageOfALargeRun(t *testing.T) {
+	list := []results.TrialResult{
+		usedTrial(tasks.Search, "claude", "m", true, paid{n: 2, input: 5_123_456_789, cached: 1_000_000_000, output: 99_950_000, reason: 49_999, cost: 27_148.42}),
+		usedTrial(tasks.Merge, "claude", "m", true, paid{n: 1, input: 49_999, output: 50_000, written: -1, reason: 1, cost: 0.004}),
+	}
+	var out bytes.Buffer
+	if err := report.UsageText(&out, buildUsage(t, list, nil)); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"tokens in millions", "search 2 5,123.5 1,000.0 0.0 100.0 <0.1 $27,148.42",
+		"merge 1 <0.1 0.0 unknown 0.1 <0.1 $0.0040", "all 3 5,123.5 1,000.0 ≥0.0 100.0 0.1 $27,148.42"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// What was not metered is said in every text.
+func TestLossesAreTold(t *testing.T) {
+	l := paidLock()
+	l.Provider.TLS, l.Provider.Losses = "passthrough", []string{"tokens and costs are not metered", "the box held\x1b[2J the token"}
+	r, err := report.Build(yield(trials(sample)), l, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := report.BuildUsage(yield(spentRun()), l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asReport, asUsage, asJSON bytes.Buffer
+	if err := errors.Join(report.Text(&asReport, r), report.UsageText(&asUsage, u), report.JSON(&asJSON, r)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "LOSSES of --tls passthrough:\n  - tokens and costs are not metered\n  - the box held [2J the token\n"
+	for name, text := range map[string]string{"report": asReport.String(), "usage": asUsage.String()} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the %s does not tell them:\n%s", name, text)
+		}
+	}
+	if !strings.Contains(asJSON.String(), `"losses": [`) {
+		t.Error("the JSON does not tell them")
 	}
 }

@@ -19,11 +19,12 @@ func UsageText(w io.Writer, u *Usage) error {
 	u.writeHeader(out)
 	for i := range u.Models {
 		m := &u.Models[i]
-		fmt.Fprintf(out, "\n%s\n", oneLine(fmt.Sprintf("%s %s, model %s", m.Agent, m.Version, m.Model)))
+		fmt.Fprintf(out, "\n%s, tokens in %s\n",
+			oneLine(fmt.Sprintf("%s %s, model %s", m.Agent, m.Version, m.Model)), unitOf(u.All.Used).name)
 		u.writeTable(out, m)
 	}
 	if len(u.Models) > 1 {
-		fmt.Fprintf(out, "\nAll agents and models\n")
+		fmt.Fprintf(out, "\nAll agents and models, tokens in %s\n", unitOf(u.All.Used).name)
 		u.writeTable(out, &ModelUsage{All: u.All})
 	}
 	u.writeLegend(out)
@@ -34,10 +35,11 @@ func UsageText(w io.Writer, u *Usage) error {
 
 func (u *Usage) writeHeader(w *bufio.Writer) {
 	h := u.Header
-	fmt.Fprintln(w, oneLine("Run "+h.Name+": tokens in millions, and cost"))
+	fmt.Fprintln(w, oneLine("Run "+h.Name+": what was used"))
 	if h.Scripted {
 		fmt.Fprintln(w, scriptedNote)
 	}
+	writeLosses(w, h)
 	writePrices(w, h)
 	c := u.Trials
 	fmt.Fprintf(w, "%s of %s trials done, %s attempts, %s requests; every attempt counts\n",
@@ -73,7 +75,7 @@ func writeWrapped(w *bufio.Writer, text string) {
 func (u *Usage) writeTable(w *bufio.Writer, m *ModelUsage) {
 	t := table{align: "l", header: []string{
 		"family", "requests", "in", "cached", "written", "out", "reasoning", "cost"}}
-	show := millions(u.All.Used)
+	show := unitOf(u.All.Used).show
 	groups := append([]UsageGroup(nil), m.Families...)
 	if len(groups) != 1 {
 		groups = append(groups, m.All)
@@ -95,19 +97,35 @@ func usageCells(label string, u results.UsageTotal, show func(float64) string) [
 		spent(asFloat(u.Reasoning), u.Unknown.Reasoning, show), spent(u.CostUSD, u.Unknown.Cost, dollars)}
 }
 
-// millions shows tokens in millions: exactly where a run has used few, else
-// with three digits. What would be rounded to nothing is told as less than it.
-func millions(all results.UsageTotal) func(float64) string {
-	if all.Input == nil || *all.Input < 100_000 {
-		return func(v float64) string { return strconv.FormatFloat(v/1e6, 'f', 6, 64) }
+// unit is what a table counts tokens in.
+type unit struct {
+	name   string
+	size   float64 // in tokens
+	digits int     // behind the point
+}
+
+// unitOf is millions, as published tables have it, and thousands for a run that
+// has used so little that its parts would be rounded to nothing.
+func unitOf(all results.UsageTotal) unit {
+	switch {
+	case all.Input == nil || *all.Input < 100_000:
+		return unit{"thousands", 1e3, 3}
+	case *all.Input < 1e9:
+		return unit{"millions", 1e6, 3}
 	}
-	return func(v float64) string {
-		thousands := int64(math.Round(v / 1000))
-		if thousands == 0 && v > 0 {
-			return "<0.001"
-		}
-		return fmt.Sprintf("%s.%03d", count(int(thousands/1000)), thousands%1000)
+	return unit{"millions", 1e6, 1}
+}
+
+// show writes tokens in the unit; what would be rounded to nothing is told as
+// less than the last digit.
+func (u unit) show(v float64) string {
+	scale := math.Pow10(u.digits)
+	n := int64(math.Round(v / u.size * scale))
+	if n == 0 && v > 0 {
+		return fmt.Sprintf("<%.*f", u.digits, 1/scale)
 	}
+	whole := int64(scale)
+	return fmt.Sprintf("%s.%0*d", count(int(n/whole)), u.digits, n%whole)
 }
 
 func (u *Usage) writeLegend(w *bufio.Writer) {
@@ -167,7 +185,8 @@ func UsageJSON(w io.Writer, u *Usage) error { return indented(w, u) }
 // for all) and scope, which is "all" attempts or those "without_verdict". Tokens
 // are whole; what is unknown is empty, and where a number of unknown ones is not
 // 0 the figure is a lower bound.
-var usageHeader = strings.Split("run,provider,wire,scripted,agent,version,model,family,scope,trials,attempts,requests,"+
+var usageHeader = strings.Split("run,provider,wire,scripted,agent,version,model,family,scope,"+
+	"trials,attempts,requests,"+
 	"input_tokens,cached_tokens,cache_write_tokens,output_tokens,reasoning_tokens,cost_usd,"+
 	"input_unknown,cached_unknown,cache_write_unknown,output_unknown,reasoning_unknown,cost_unknown,prices", ",")
 
@@ -193,7 +212,7 @@ func (u *Usage) csvLine(m *ModelUsage, g UsageGroup, scope string, attempts int,
 		strconv.Itoa(g.Trials), strconv.Itoa(attempts), strconv.Itoa(used.Exchanges)}
 	for _, v := range []*float64{asFloat(used.Input), asFloat(used.Cached), asFloat(used.CacheWrite),
 		asFloat(used.Output), asFloat(used.Reasoning), used.CostUSD} {
-		line = append(line, usedNumber(v, used.Exchanges))
+		line = append(line, plainNumber(v))
 	}
 	for _, n := range []int{gaps.Input, gaps.Cached, gaps.CacheWrite, gaps.Output, gaps.Reasoning, gaps.Cost} {
 		line = append(line, strconv.Itoa(n))
@@ -201,12 +220,9 @@ func (u *Usage) csvLine(m *ModelUsage, g UsageGroup, scope string, attempts int,
 	return append(line, safeCell(h.Prices))
 }
 
-// usedNumber is 0 without any request, for then nothing was used.
-func usedNumber(v *float64, requests int) string {
-	switch {
-	case v == nil && requests == 0:
-		return "0"
-	case v == nil:
+// plainNumber is a number without exponent, empty when it is unknown.
+func plainNumber(v *float64) string {
+	if v == nil {
 		return ""
 	}
 	return strconv.FormatFloat(*v, 'f', -1, 64)

@@ -21,8 +21,9 @@ package trace
 //     ends so after a refused call); else in mid-air.
 //   - pi: the last answer's stopReason: stop is completed, error and aborted are
 //     what they say, length is given up, toolUse is mid-air.
-//   - gemini: the result line of standard output: success is completed, error an
-//     error; other lines without it are mid-air. Without that output, completed
+//   - gemini: the result line of standard output: success is completed, or given
+//     up behind an error line, as when it saw itself in a loop; error an error;
+//     other lines without it are mid-air. Without that output, completed
 //     when the last message is the model's and says something without a call.
 //   - mini: exit_status Submitted is completed; LimitsExceeded and TimeExceeded
 //     gave up; an interruption is aborted; none is mid-air; the rest are errors.

@@ -111,6 +111,30 @@ func TestGeminiKilledInTool(t *testing.T) {
 	}
 }
 
+// An answer that broke off leaves its calls in pi's file; nobody made them.
+func TestPiCallsOfFailedAnswers(t *testing.T) {
+	tr := readLines(t, "pi",
+		`{"type":"session","version":3,"id":"s"}`,
+		`{"type":"message","message":{"role":"assistant","stopReason":"error","errorMessage":"terminated","usage":{"input":0},"content":[{"type":"text","text":"Edit 1."},{"type":"toolCall","id":"c","name":"edit","arguments":{}}]}}`)
+	if len(tr.Calls) != 0 || tr.Turns != 0 || tr.Finished != FinishError {
+		t.Errorf("%d calls, %d turns, %q", len(tr.Calls), tr.Turns, tr.Finished)
+	}
+}
+
+// It stops itself when it sees itself in a loop, and calls that a success.
+func TestGeminiStoppedByItself(t *testing.T) {
+	root := home(t, one(geminiFile, "gemini/session-tools.jsonl"))
+	file := t.TempDir() + "/stdout"
+	writeFile(t, file, []byte(`{"type":"init","session_id":"2d0044bf-caf8-4429-95e5-d1424b118e7f","model":"gemini-2.5-pro"}
+{"type":"error","timestamp":"2026-11-30T08:13:25.568Z","severity":"warning","message":"Loop detected, stopping execution"}
+{"type":"result","timestamp":"2026-11-30T08:13:25.582Z","status":"success","stats":{"tool_calls":6}}
+`))
+	tr := mustRead(t, "gemini", root, Hint{Stdout: file})
+	if tr.Finished != FinishGaveUp || tr.Completed || tr.Error != nil || tr.Shutdown != "Loop detected, stopping execution" {
+		t.Errorf("%q, completed %v, %+v, %q", tr.Finished, tr.Completed, tr.Error, tr.Shutdown)
+	}
+}
+
 func TestGeminiExitCode(t *testing.T) {
 	tests := []struct {
 		text string

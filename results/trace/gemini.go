@@ -19,7 +19,7 @@ var geminiFormat = format{
 	head:   geminiHead,
 	read:   readGemini,
 	stdout: geminiStdout,
-	settle: func(b *builder) { b.settle(true) },
+	settle: func(b *builder) { b.settle(b.Shutdown == "") },
 }
 
 type geminiRecord struct {

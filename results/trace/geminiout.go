@@ -17,6 +17,7 @@ type geminiEvent struct {
 	ToolID     string          `json:"tool_id"`
 	Parameters json.RawMessage `json:"parameters"`
 	Status     string          `json:"status"`
+	Message    string          `json:"message"` // of an error, or of what the CLI calls a warning
 	Error      *struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
@@ -27,6 +28,7 @@ type geminiEvent struct {
 // calls began, and which of them was still running.
 func geminiStdout(b *builder, r io.Reader) {
 	var result *geminiEvent
+	stopped := ""
 	eachOutLine(r, func(line []byte) {
 		var ev geminiEvent
 		if json.Unmarshal(line, &ev) != nil {
@@ -44,6 +46,9 @@ func geminiStdout(b *builder, r io.Reader) {
 		case "result":
 			b.outLines++
 			result = &ev
+		case "error": // it stops by itself, when it sees itself in a loop for one
+			b.outLines++
+			stopped = orElse(clip(ev.Message, 200), "error")
 		default:
 			return
 		}
@@ -55,6 +60,9 @@ func geminiStdout(b *builder, r io.Reader) {
 		b.Completed = false // it was ended from outside
 	default:
 		b.geminiResult(result)
+		if b.Completed && stopped != "" { // whatever its result says
+			b.Completed, b.Shutdown = false, stopped
+		}
 	}
 }
 

@@ -127,7 +127,7 @@ func (p piReader) assistant(n int, l piLine, m piMessage) error {
 		p.addUsage(CallUsage{Model: m.Model, Usage: u, At: l.Timestamp})
 	}
 	p.Model = clip(orElse(m.Model, p.Model), 200)
-	return p.blocks(n, l, m)
+	return p.blocks(n, l, m, failed)
 }
 
 // usage converts: the input excludes what was cached, the output includes the
@@ -143,7 +143,9 @@ func (piReader) usage(m piMessage) Usage {
 	}
 }
 
-func (p piReader) blocks(n int, l piLine, m piMessage) error {
+// blocks takes what an answer consists of. The calls of a failed one were never
+// made.
+func (p piReader) blocks(n int, l piLine, m piMessage, failed bool) error {
 	var blocks []struct {
 		Type      string          `json:"type"`
 		Thinking  string          `json:"thinking"`
@@ -164,6 +166,9 @@ func (p piReader) blocks(n int, l piLine, m piMessage) error {
 		case "text":
 			text = joinLines(text, c.Text)
 		case "toolCall":
+			if failed {
+				continue
+			}
 			if c.ID == "" || c.Name == "" {
 				p.formatProblem(n, "a toolCall without id and name")
 			}

@@ -72,9 +72,7 @@ func (w *writer) write(l line) {
 			*text, l.Shortened = clip(*text, maxLogged), true
 		}
 	}
-	text, err := json.Marshal(l)
-	if err == nil {
-		_, err = w.to.Write(append(text, '\n'))
-	}
-	w.err = err
+	enc := json.NewEncoder(w.to) // one call of Write for each line
+	enc.SetEscapeHTML(false)
+	w.err = enc.Encode(l)
 }

@@ -12,8 +12,8 @@ import (
 // Bounds on what is read of an answer.
 const (
 	maxAnswer = 16 << 20 // bytes of text
-	maxFile   = 4 << 20  // bytes of a file, after a diff too
-	maxHunks  = 10000
+	maxFile   = 1 << 20  // bytes of a file, after a diff too; the scorer takes no longer one
+	maxHunks  = 5000
 )
 
 // Parse reads the solution out of an answer's text: all files of the codebase,
@@ -91,19 +91,29 @@ var nearHeader = regexp.MustCompile(`^[ \t]*#?[ \t]*={3,}[ \t]*(.*[^ \t=])[ \t]*
 // fileName is what looks like the name of a file, with a suffix.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_./-]+\.[A-Za-z0-9]{1,8}$`)
 
+// nearHeaders are the lines of the code that look like headers and are none.
+func nearHeaders(code tasks.Files) map[string]bool {
+	lines := map[string]bool{}
+	for _, text := range code {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSuffix(line, "\n"); nearHeader.MatchString(line) {
+				lines[line] = true
+			}
+		}
+	}
+	return lines
+}
+
 // misnames reports whether a line was meant to begin a file that does not
 // exist, or says the name of one with something around it. Rulers and banners
 // of comments are text, and so is every line that the code had before.
-func misnames(line string, code tasks.Files) bool {
+func misnames(line string, code tasks.Files, had map[string]bool) bool {
 	m := nearHeader.FindStringSubmatch(line)
-	if m == nil {
+	if m == nil || had[line] {
 		return false
 	}
 	named := fileName.MatchString(m[1])
-	for name, text := range code {
-		if strings.Contains("\n"+text+"\n", "\n"+line+"\n") {
-			return false
-		}
+	for name := range code {
 		named = named || strings.Contains(m[1], name)
 	}
 	return named
@@ -113,7 +123,7 @@ func misnames(line string, code tasks.Files) bool {
 // before the first of them is no part of any file.
 func readFiles(block string, code tasks.Files) (tasks.Files, error) {
 	sections := []*section{{}}
-	seen := map[string]bool{}
+	seen, had := map[string]bool{}, nearHeaders(code)
 	for _, line := range strings.Split(block, "\n") {
 		current := sections[len(sections)-1]
 		if m := header.FindStringSubmatch(line); m != nil && has(code, m[1]) {
@@ -124,7 +134,7 @@ func readFiles(block string, code tasks.Files) (tasks.Files, error) {
 			sections = append(sections, &section{name: m[1], fenced: current.settle(true)})
 			continue
 		}
-		if misnames(line, code) {
+		if misnames(line, code, had) {
 			return nil, fmt.Errorf("%.100q names no file of the repository", strings.TrimSpace(line))
 		}
 		current.lines = append(current.lines, line)

@@ -104,8 +104,12 @@ func check(t *testing.T, form Form, answer string, code, want tasks.Files, fail 
 
 func TestParseTooLong(t *testing.T) {
 	long := "<solution>\n# === solution.py ===\n" + strings.Repeat("x", maxFile+1) + "\n</solution>"
-	check(t, WholeFiles, long, one, nil, "longer than 4 MiB")
+	check(t, WholeFiles, long, one, nil, "longer than 1 MiB")
 	check(t, WholeFiles, strings.Repeat("x", maxAnswer+1), one, nil, "longer than 16 MiB")
+	hunk := "@@\n-    return 1\n+" + strings.Repeat("x\n+", maxFile/2) + "\n"
+	check(t, Diff, "<solution>\n--- solution.py\n+++ solution.py\n"+hunk+"</solution>", one, nil, "grows beyond 1 MiB")
+	hunks := strings.Repeat("@@\n-def f():\n+def f():\n", maxHunks+1)
+	check(t, Diff, "<solution>\n--- solution.py\n+++ solution.py\n"+hunks+"</solution>", one, nil, "more than 5000 hunks")
 }
 
 func TestParseDiff(t *testing.T) {

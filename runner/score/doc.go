@@ -31,5 +31,7 @@
 //     with the same types, and main does so when it is called again.
 //   - calls: the same library calls with the same arguments happen on the way.
 //
-// How an edited function computes its result is its own affair.
+// How an edited function computes its result is its own affair, as long as it
+// still calls what the reference's calls: a callee written out in its caller is
+// another change than the one that was asked for.
 package score

@@ -18,9 +18,9 @@ import (
 // changes whenever the same code could get another verdict.
 const (
 	Strict          = "strict"
-	StrictVersion   = "strict/1"
+	StrictVersion   = "strict/2"
 	Official        = "official"
-	OfficialVersion = "official/1"
+	OfficialVersion = "official/2"
 )
 
 // Verdict is the score of a candidate.

@@ -47,7 +47,7 @@ func TestVerdictsTell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Solved || v.Reason != "" || v.Scorer != "strict" || v.Version != "strict/1" || len(v.Checks) != 5 {
+	if !v.Solved || v.Reason != "" || v.Scorer != "strict" || v.Version != "strict/2" || len(v.Checks) != 5 {
 		t.Errorf("reference: %+v", v)
 	}
 	v, err = s.Score(context.Background(), task, solution(strings.Replace(

@@ -38,7 +38,8 @@ type tally struct {
 	good, all     map[[2]string]int
 }
 
-func (y *tally) add(agent, name string, good bool) {
+// expect gives agent and case their places in the table.
+func (y *tally) expect(agent, name string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.all == nil {
@@ -46,6 +47,11 @@ func (y *tally) add(agent, name string, good bool) {
 	}
 	y.agents, y.cases = appendNew(y.agents, agent), appendNew(y.cases, name)
 	y.all[[2]string{agent, name}]++
+}
+
+func (y *tally) done(agent, name string, good bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	if good {
 		y.good[[2]string{agent, name}]++
 	}

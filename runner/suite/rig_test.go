@@ -122,7 +122,8 @@ type order struct {
 	gateway  *gateway.Gateway
 	budget   *gateway.Budget
 	settings runner.Settings
-	// between is called when the sweep has ended and its store is open.
+	dir      string // of a run to be continued, "" for a new one
+	// between is called when the sweep has ended, with its store still open.
 	between func(*results.Store)
 }
 
@@ -142,17 +143,32 @@ type outcome struct {
 	notices []string
 }
 
-// run makes the sweep in a folder of its own.
-func (r *rig) run(t *testing.T, o order) outcome {
+// store makes a run's folder, or opens the one that is continued.
+func (o order) store(t *testing.T) (*results.Store, string) {
 	t.Helper()
-	out := outcome{dir: filepath.Join(t.TempDir(), "run")}
-	store, err := results.Create(out.dir, results.Lock{
-		Run: "suite", Retry: o.settings.Retry, Scorer: results.Scorer{Verdicts: score.Verdicts()},
-	})
+	dir := o.dir
+	var store *results.Store
+	var err error
+	if dir == "" {
+		dir = filepath.Join(t.TempDir(), "run")
+		store, err = results.Create(dir, results.Lock{
+			Run: "suite", Retry: o.settings.Retry, Scorer: results.Scorer{Verdicts: score.Verdicts()}})
+	} else if store, err = results.Open(dir, results.ReadWrite); err == nil {
+		_, err = store.Recover(context.Background())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return store, dir
+}
+
+// run makes the sweep.
+func (r *rig) run(t *testing.T, o order) outcome {
+	t.Helper()
+	store, dir := o.store(t)
 	defer store.Close()
+	out := outcome{dir: dir}
+	var err error
 	var mu sync.Mutex
 	s := runner.Sweep{
 		Source: list{o.task}, Store: store, Agent: o.agent, Model: o.model, Ask: o.ask,

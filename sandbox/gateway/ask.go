@@ -22,6 +22,10 @@ func (s *Session) ask(ctx context.Context, x *exchange) (*answer, *ProviderFailu
 		if f != nil || ended(ctx) {
 			return nil, s.unanswered(x, time.Now(), f)
 		}
+		if f := s.announce(x); f != nil {
+			p.end(0)
+			return nil, s.unanswered(x, time.Now(), f)
+		}
 		sent := time.Now()
 		x.Tries++
 		s.queue.sent()
@@ -52,6 +56,23 @@ func (s *Session) ask(ctx context.Context, x *exchange) (*answer, *ProviderFailu
 		policy := s.queue.policy
 		tries.next = time.Now().Add(policy.spread(policy.doubled(tries.failed, policy.OwnMax)))
 	}
+}
+
+// announce puts a request into the books before it is first sent. What cannot
+// be booked is not sent: it would be paid for and forgotten.
+func (s *Session) announce(x *exchange) *ProviderFailure {
+	if x.Tries > 0 || x.req.counts || s.o.OnSend == nil {
+		return nil
+	}
+	s.storing.Lock()
+	defer s.storing.Unlock()
+	err := s.o.OnSend(x.Exchange)
+	if err == nil {
+		return nil
+	}
+	s.note(func(st *Stats) { st.StoreErr = errors.Join(st.StoreErr, err) })
+	return &ProviderFailure{Kind: FailureTransport, At: time.Now(), Scripted: s.scripted, unsent: true, Permanent: true,
+		Message: "not sent, because it could not be recorded: " + oneLine(s.maskString(err.Error()))}
 }
 
 // unanswered ends the waiting of a request that gets no answer. Unless it was

@@ -12,6 +12,11 @@
 // box. Answers come from an [Upstream]: [NewHTTP] for a provider's endpoints,
 // [NewScripted] for a fixed policy that needs neither key nor network.
 //
+// A CLI that insists on its maker's hosts finds them behind an HTTPS proxy at
+// the same address ([Login], [GitHub]): TLS ends here under certificates that
+// only the run's boxes trust, the box holds a dummy token, and its calls of the
+// model are requests of the session like all others.
+//
 // Whatever comes out of a box is hostile, and whatever comes from a provider is
 // not trusted to be bounded or well-formed. The package must not know agents,
 // tasks, engines or how results are stored.

@@ -165,11 +165,12 @@ func (s *Session) pass(ctx context.Context, w http.ResponseWriter, x *exchange, 
 	out := &agentWriter{s: s, w: w}
 	masking := s.maskingWriter(out)
 	err := s.copyAnswer(x, ans, m, masking)
-	x.Usage = m.usage
-	if err == nil {
+	// An agent may leave as soon as it has read what it needs, before the
+	// answer's formal end: what came is then the whole answer all the same.
+	if err == nil || errors.Is(err, errAgentGone) || ended(ctx) {
 		x.Complete = m.end()
-		x.Usage = m.usage
 	}
+	x.Usage = m.usage
 	x.partial = !m.finished
 	x.Usable = x.Complete && m.content
 	s.explain(ctx, x, m, err)

@@ -115,6 +115,10 @@ type SessionOptions struct {
 	Script   Script // for the scripted upstream
 	// Record gets every exchange; nil records nothing.
 	Record *Recorder
+	// OnSend is called once for every model request before it is first sent,
+	// one call at a time, with the worst that it can cost. After an error the
+	// request is not sent.
+	OnSend func(Exchange) error
 	// OnExchange is called for every model request when it has ended, before
 	// the agent sees the end of its answer, one call at a time. Its error is
 	// kept in Stats; the answer is passed on all the same.

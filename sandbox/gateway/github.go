@@ -76,7 +76,7 @@ func (g *GitHub) Close() { g.http.Close() }
 // one of GitHub's. A request that is authorized already keeps its token, which
 // GitHub itself has told; any other gets the user's.
 func (g *GitHub) RoundTrip(r *http.Request) (*http.Response, error) {
-	base := &url.URL{Scheme: "https", Host: copilotAPI}
+	base := &url.URL{Scheme: "https", Host: copilotAPI, Path: "/"}
 	if h := r.URL.Host; h == githubAPI || isCopilotHost(h) {
 		base.Host = h
 	}

@@ -23,7 +23,7 @@ func (s *Session) within(w http.ResponseWriter, r *http.Request, host string) {
 	no := func(status int, why string) {
 		s.refuse(w, r, refusal{wire: wire, status: status, path: host + r.URL.Path, err: errors.New(why)})
 	}
-	if !s.admit() {
+	if !s.bounded() {
 		s.tell(w, wire, http.StatusForbidden, "this attempt has made too many requests")
 		return
 	}

@@ -59,11 +59,16 @@ const helloPath = "/api/hello"
 
 func (s *Session) speaks(w Wire) bool { return s.o.Wires == nil || slices.Contains(s.o.Wires, w) }
 
-// admit counts a request against the attempt's bound.
+// admit counts a request against the attempt's bound, and as a sign of life.
 func (s *Session) admit() bool {
+	s.touch()
+	return s.bounded()
+}
+
+// bounded counts a request against the attempt's bound.
+func (s *Session) bounded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.LastActivity = time.Now()
 	if s.admitted >= s.limits.Requests {
 		s.stats.OverLimit = true
 		return false

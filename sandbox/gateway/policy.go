@@ -145,9 +145,11 @@ func (p *player) check(c *conversation) *turn {
 }
 
 // again is the step without end of endless. It takes a moment, as real work
-// would: a loop at full speed costs the host more than all else in a sweep.
+// would: a loop at full speed costs the host more than all else in a sweep. No
+// two are alike, because agents stop by themselves that see the same call again.
 func (p *player) again(c *conversation) *turn {
-	return p.shell(c, "Let me look at that once more.", "sleep 0.3; wc -l "+p.script.File)
+	return p.shell(c, fmt.Sprintf("Let me look at that once more, for the %d. time.", c.turns),
+		fmt.Sprintf("sleep 0.3; wc -l %s; echo %d", p.script.File, c.turns))
 }
 
 // flood fills the workspace until a limit strikes, in files below the usual

@@ -89,6 +89,7 @@ func New(t testing.TB, token string, models []Model, answer Answer) *GitHub {
 	g.pool.AppendCertsFromPEM([]byte(ca))
 	g.server = httptest.NewUnstartedServer(g)
 	g.server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	g.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	g.server.EnableHTTP2 = true
 	g.server.StartTLS()
 	t.Cleanup(g.server.Close)
