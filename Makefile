@@ -4,7 +4,7 @@ GO       ?= go
 BIN      := bin/cabra-run
 RELAYS   := images/relay/relay-linux-amd64 images/relay/relay-linux-arm64
 RELAYSRC := $(shell find sandbox/relay -name '*.go' -not -name '*_test.go' 2>/dev/null)
-SOURCES  := $(shell find . -name '*.go' -not -path './.git/*') $(shell find images runner tasks -type f -not -name '*.go' 2>/dev/null)
+SOURCES  := $(shell find . -name '*.go' -not -path './.git/*') $(shell find images runner sandbox tasks -type f -not -name '*.go' 2>/dev/null)
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 export CGO_ENABLED := 0
 

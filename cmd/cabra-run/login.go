@@ -28,15 +28,16 @@ const (
 )
 
 func (o *loginOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.tokenFile, "github-token-file", "", "file that holds a GitHub token, for --agent copilot with GitHub's models "+
-		"(default: COPILOT_GITHUB_TOKEN, GH_TOKEN, GITHUB_TOKEN or gh auth token)")
-	f.StringVar(&o.tls, "tls", tlsEnd, "who ends the encryption to GitHub: end (the gateway, which keeps the token and records), "+
-		"or passthrough (the box, which then holds the token)")
+	f.StringVar(&o.tokenFile, "github-token-file", "", "file that holds a GitHub token, for --agent copilot with "+
+		"GitHub's models (default: COPILOT_GITHUB_TOKEN, GH_TOKEN, GITHUB_TOKEN or gh auth token)")
+	f.StringVar(&o.tls, "tls", tlsEnd, "who ends the encryption to GitHub: end (the gateway, which keeps the token "+
+		"and records), or passthrough (the box, which then holds the token)")
 }
 
 // loginHint names everything that can be asked without a provider's definition.
 const loginHint = "choose one:\n" +
-	"  GitHub's models with a login: set COPILOT_GITHUB_TOKEN (or GH_TOKEN, GITHUB_TOKEN), give --github-token-file FILE, or call: gh auth login\n" +
+	"  GitHub's models with a login: set COPILOT_GITHUB_TOKEN (or GH_TOKEN, GITHUB_TOKEN), " +
+	"give --github-token-file FILE, or call: gh auth login\n" +
 	"  a provider with a key: --model PROVIDER/NAME\n" +
 	"  an endpoint of your own: --base-url URL\n" +
 	"  no key at all: --model scripted"
@@ -64,7 +65,8 @@ func loginModel(ag agent.Agent, name string, o providerOptions) (runner.Model, r
 	if err != nil {
 		return runner.Model{}, results.Provider{}, err
 	}
-	login, err := gateway.NewLogin(gateway.LoginOptions{GitHub: up, Passthrough: o.tls == tlsPassthrough, Hosts: ag.Traits().Hosts})
+	login, err := gateway.NewLogin(gateway.LoginOptions{GitHub: up, Passthrough: o.tls == tlsPassthrough,
+		Hosts: ag.Traits().Hosts})
 	if err != nil {
 		return runner.Model{}, results.Provider{}, err
 	}

@@ -14,11 +14,10 @@ in a locked-down box of its own; the edited code is scored in another one, and
 everything is kept in a run folder that can be interrupted, resumed and audited.
 
   cabra-run --agent copilot --model scripted --grid smoke       a demo without key and cost
-  cabra-run --agent copilot --model gpt-5.5 --grid traversal \
-            --base-url https://api.example.com/v1 --api-key-env MY_KEY
+  cabra-run --agent codex --model openai/gpt-5.5 --grid traversal --budget 200
 
 Exit codes: 0 done; 1 error; 2 wrong usage; 3 done, but some trials say nothing
-about the agent; 5 paused after failures outside of the agent; 130, 143 stopped.`
+about the agent; 4 budget used up; 5 paused after failures outside of the agent; 130, 143 stopped.`
 
 func newRoot(a *app) *cobra.Command {
 	o := &sweepOptions{}

@@ -43,7 +43,8 @@ func NewLogin(o LoginOptions) (*Login, error) {
 	if o.GitHub == nil {
 		return nil, errors.New("making a login: no upstream")
 	}
-	l := &Login{github: o.GitHub, raw: o.Passthrough, hosts: o.Hosts, dial: (&net.Dialer{Timeout: 15 * time.Second}).DialContext}
+	dialer := &net.Dialer{Timeout: 15 * time.Second}
+	l := &Login{github: o.GitHub, raw: o.Passthrough, hosts: o.Hosts, dial: dialer.DialContext}
 	if l.raw {
 		if len(l.hosts) == 0 {
 			return nil, errors.New("making a login: no host is allowed")

@@ -109,14 +109,17 @@ func (g *GitHub) Check(ctx context.Context, model string) error {
 	case err != nil:
 		return fmt.Errorf("asking GitHub: %w", ctx.Err())
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return fail(PreflightKey, resp.StatusCode, "GitHub refuses the token (status %d): %s; it needs to be a user's, with access to Copilot",
+		return fail(PreflightKey, resp.StatusCode,
+			"GitHub refuses the token (status %d): %s; it needs to be a user's, with access to Copilot",
 			resp.StatusCode, errorMessage(body))
 	case resp.StatusCode != http.StatusOK:
-		return fail(PreflightBroken, resp.StatusCode, "GitHub does not tell its models (status %d): %s", resp.StatusCode, errorMessage(body))
+		return fail(PreflightBroken, resp.StatusCode, "GitHub does not tell its models (status %d): %s",
+			resp.StatusCode, errorMessage(body))
 	}
 	names := modelNames(body)
 	if !slices.Contains(names, model) {
-		return fail(PreflightModel, resp.StatusCode, "GitHub offers this user no model %q; there is: %s", model, oneLine(strings.Join(names, ", ")))
+		return fail(PreflightModel, resp.StatusCode, "GitHub offers this user no model %q; there is: %s",
+			model, oneLine(strings.Join(names, ", ")))
 	}
 	return nil
 }

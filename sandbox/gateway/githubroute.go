@@ -51,7 +51,9 @@ func (s *Session) within(w http.ResponseWriter, r *http.Request, host string) {
 }
 
 // lookups are the questions beside the model's that GitHub is asked, by host.
-var lookups = []string{"/copilot_internal/user", "/copilot_internal/managed_settings", "/copilot_internal/v2/token", "/user"}
+var lookups = []string{
+	"/copilot_internal/user", "/copilot_internal/managed_settings", "/copilot_internal/v2/token", "/user",
+}
 
 // isLookup reports whether a request asks for what a CLI must know before it
 // can ask the model: who the user is, and which models there are.

@@ -44,13 +44,15 @@ func (s *Session) route(w http.ResponseWriter, r *http.Request, path string, wir
 	case r.Method == http.MethodPost && asks && s.speaks(c.wire):
 		s.serve(w, r, c)
 	case r.Method == http.MethodPost && asks:
-		s.refuse(w, r, refusal{wire: wire, status: http.StatusNotFound, err: fmt.Errorf("the wire %q is not served in this run", wire)})
+		s.refuse(w, r, refusal{wire: wire, status: http.StatusNotFound,
+			err: fmt.Errorf("the wire %q is not served in this run", wire)})
 	case reads && (below == modelsPath || strings.HasPrefix(below, modelsPath+"/")):
 		s.models(w, wire, below != modelsPath)
 	case reads && path == helloPath:
 		w.WriteHeader(http.StatusNotFound)
 	default:
-		s.refuse(w, r, refusal{wire: wire, status: http.StatusNotFound, err: errors.New("only model requests are served here")})
+		s.refuse(w, r, refusal{wire: wire, status: http.StatusNotFound,
+			err: errors.New("only model requests are served here")})
 	}
 }
 
