@@ -79,7 +79,7 @@ func TestAgents(t *testing.T) {
 			}
 			image := imagestest.Ensure(t, ag.Recipe()).ID
 			for range n {
-				for _, c := range cases() {
+				for _, c := range slices.Concat(cases(), otherWires(ag)) {
 					passed.expect(ag.Name(), c.name)
 					t.Run(c.name, func(t *testing.T) {
 						t.Parallel()
@@ -154,9 +154,11 @@ func (x *trial) run(t *testing.T) {
 		name = "scripted-1"
 	}
 	wires := wordsOf(gateway.Wires())
-	wire, err := agent.PickWire(x.agent, wires)
-	if err != nil {
-		t.Fatal(err)
+	wire := x.c.wire
+	if wire == "" {
+		if wire, err = agent.PickWire(x.agent, wires); err != nil {
+			t.Fatal(err)
+		}
 	}
 	o := order{agent: x.agent, image: x.image, task: x.rig.task, settings: settings(),
 		model:   runner.Model{Name: "scripted:" + x.c.behaviour, Agent: name, Wire: name, Upstream: x.up, Wires: wires},

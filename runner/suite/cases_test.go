@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cabra-run/results"
 	"cabra-run/results/trace"
+	"cabra-run/runner/agent"
+	"cabra-run/sandbox/gateway"
 	"cabra-run/tasks"
 )
 
@@ -18,6 +21,7 @@ type testCase struct {
 	name         string
 	behaviour    string // of the scripted upstream
 	model        string // name that the CLI is told, "" for a plain one
+	wire         string // that the agent is told to speak, "" for what it prefers
 	instructions bool
 	change       func(*order)
 	check        func(*testing.T, *trial)
@@ -65,6 +69,20 @@ func cases() []testCase {
 		list = append(list, prompted(p[0], p[1]))
 	}
 	return append(list, oddModel(), instructed(false), instructed(true))
+}
+
+// otherWires are the work in every wire of the gateway that an agent speaks
+// beside the one that it prefers.
+func otherWires(a agent.Agent) []testCase {
+	var list []testCase
+	for _, wire := range a.Traits().Wires[1:] {
+		if !slices.Contains(gateway.Wires(), gateway.Wire(wire)) {
+			continue // by a vendor's login
+		}
+		list = append(list, testCase{name: "solve over " + wire, behaviour: "solve", wire: wire,
+			outcome: results.Answered, word: results.Solved, finished: wellDone})
+	}
+	return list
 }
 
 // failing is a model that fails for good after some turns.

@@ -194,14 +194,22 @@ func (s *sums) addResponses(doc map[string]any) {
 func (s *sums) addMessages(doc map[string]any) {
 	s.calls += strings.Count(asText(doc["content_block"]), `"type":"tool_use"`)
 	switch doc["type"] {
+	case "message": // not streamed
+		s.calls += strings.Count(asText(doc["content"]), `"type":"tool_use"`)
+		s.addAnthropic(doc["usage"])
+		s.output += figure(doc["usage"], "output_tokens")
 	case "message_start":
-		u := doc["message"].(map[string]any)["usage"]
-		s.input += figure(u, "input_tokens") + figure(u, "cache_read_input_tokens") + figure(u, "cache_creation_input_tokens")
-		s.cached += figure(u, "cache_read_input_tokens")
-		s.cacheWrite += figure(u, "cache_creation_input_tokens")
+		s.addAnthropic(doc["message"].(map[string]any)["usage"])
 	case "message_delta":
 		s.output += figure(doc["usage"], "output_tokens")
 	}
+}
+
+// addAnthropic adds the three parts of the input.
+func (s *sums) addAnthropic(u any) {
+	s.input += figure(u, "input_tokens") + figure(u, "cache_read_input_tokens") + figure(u, "cache_creation_input_tokens")
+	s.cached += figure(u, "cache_read_input_tokens")
+	s.cacheWrite += figure(u, "cache_creation_input_tokens")
 }
 
 func asText(v any) string {

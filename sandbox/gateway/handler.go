@@ -133,6 +133,7 @@ func (s *Session) serve(w http.ResponseWriter, r *http.Request, c modelCall) {
 	default:
 		x.Error = "the agent went away before an answer"
 		s.finish(x)
+		panic(http.ErrAbortHandler) // a session that ends must not look like an empty answer
 	}
 }
 

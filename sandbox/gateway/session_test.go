@@ -141,7 +141,7 @@ func TestAgentGoesAway(t *testing.T) {
 func TestCloseInMidRequest(t *testing.T) {
 	arrived := make(chan struct{})
 	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
-		sendStream(w, streamText)
+		sendStream(w, `data: {"choices":[{"delta":{"content":"hel"}}]}`+"\n\n")
 		close(arrived)
 		<-r.Context().Done()
 	})
@@ -161,6 +161,33 @@ func TestCloseInMidRequest(t *testing.T) {
 	}
 	if _, err := b.post(context.Background(), `{}`); err == nil {
 		t.Error("a closed session takes requests")
+	}
+}
+
+// An agent that leaves when it has read all that it needs, before the formal
+// end, has had a whole answer: what it cost is known.
+func TestAgentLeavesAfterTheWholeAnswer(t *testing.T) {
+	arrived := make(chan struct{})
+	up := fakeProvider(t, func(w http.ResponseWriter, r *http.Request) {
+		sendStream(w, `data: {"choices":[{"delta":{"content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}`+"\n\n")
+		close(arrived)
+		<-r.Context().Done()
+	})
+	b := openBox(t, quick(8), up, overTCP(t))
+	ctx, cancel := context.WithCancel(context.Background())
+	resp, err := b.post(ctx, `{"stream":true}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.ReadAtLeast(resp.Body, make([]byte, 4096), 50); err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	cancel()
+	x, _ := b.one()
+	if !x.Complete || !x.Usable || x.Error != "" || *x.Usage.Input != 7 || *x.Usage.Output != 3 {
+		t.Errorf("%+v", x)
 	}
 }
 
