@@ -46,6 +46,7 @@ func TestDiff(t *testing.T) {
 		{"", func(l *results.Lock) { l.Images[0].ID, l.Images[0].Tag = "sha256:99", "u" }},
 		{"", func(l *results.Lock) { l.Images[0].Packages = []string{"bash 5", "git 2"} }},
 		{"seed", func(l *results.Lock) { l.Tasks.Seed = 43 }},
+		{"prices", func(l *results.Lock) { l.Provider.Prices = "unknown" }},
 		{"statements", func(l *results.Lock) { l.Tasks.Statements = "sha256:cc" }},
 		{"agent version", func(l *results.Lock) { l.Agent.Version = "1.0.82" }},
 		{"agent's wire format", func(l *results.Lock) { l.Agent.Wire = "responses" }},

@@ -57,6 +57,7 @@ func (l Lock) facts() []fact {
 		{"agent's definition", definitionDigest(l.Agent.Definition)},
 		{"model", l.Model},
 		{"provider", l.Provider.Description},
+		{"prices", l.Provider.Prices}, // or a part of a run's cost would be unknown
 		{"encryption", l.Provider.TLS},
 		{"scripted model", fmt.Sprint(l.Provider.Scripted)},
 		{"repetitions", fmt.Sprint(l.Repetitions)},

@@ -11,12 +11,12 @@ import (
 // request that told nothing.
 func TestSpending(t *testing.T) {
 	ctx := context.Background()
-	trials := testTrials(2)
+	trials := testTrials(3)
 	s := newStore(t, trials)
 	told := func(in, out int64, usd *float64) results.Usage {
 		return results.Usage{Input: &in, Output: &out, CostUSD: usd}
 	}
-	first, second := start(t, s, trials[0].Key), start(t, s, trials[1].Key)
+	first, second, third := start(t, s, trials[0].Key), start(t, s, trials[1].Key), start(t, s, trials[2].Key)
 	for _, e := range []struct {
 		a results.Attempt
 		x results.Exchange
@@ -24,6 +24,12 @@ func TestSpending(t *testing.T) {
 		{first, results.Exchange{Seq: 1, Usage: told(100, 10, ptr(0.5)), WorstUSD: ptr(2.0), WorstTokens: 1000}},
 		{first, results.Exchange{Seq: 2, WorstUSD: ptr(3.0), WorstTokens: 4000}}, // a cut answer
 		{second, results.Exchange{Seq: 1, Usage: told(20, 2, nil), WorstTokens: 500}},
+		{second, results.Exchange{Seq: 2, Usage: told(0, 0, nil), WorstTokens: 500, Status: 429}}, // refused, no price
+		// Cut answers that had told something by then, with a price and without.
+		{third, results.Exchange{Seq: 1, Usage: told(100, 1, nil), WorstUSD: ptr(4.0), WorstTokens: 2000, Status: 200}},
+		{third, results.Exchange{Seq: 2, Usage: told(100, 1, nil), WorstTokens: 3000, Status: 200}},
+		// One that was whole but for its formal end has its cost.
+		{third, results.Exchange{Seq: 3, Usage: told(100, 10, ptr(0.25)), WorstUSD: ptr(4.0), WorstTokens: 2000, Status: 200}},
 	} {
 		if err := s.AddExchange(ctx, e.a.TrialKey, e.a.Number, e.x); err != nil {
 			t.Fatal(err)
@@ -33,12 +39,15 @@ func TestSpending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := results.Spending{USD: 0.5, Tokens: 132, Unknown: 1, WorstUSD: 3, WorstTokens: 4000}
+	want := results.Spending{USD: 0.75, Tokens: 242, Unknown: 3, WorstUSD: 7, WorstTokens: 9000}
 	if total != want {
 		t.Errorf("total %+v, want %+v", total, want)
 	}
 	if got := by[trials[1].Key]; got != (results.Spending{Tokens: 22}) {
 		t.Errorf("second trial %+v", got)
+	}
+	if got := by[trials[2].Key]; got != (results.Spending{USD: 0.25, Tokens: 110, Unknown: 2, WorstUSD: 4, WorstTokens: 5000}) {
+		t.Errorf("third trial %+v", got)
 	}
 	if got := by[trials[0].Key]; got != (results.Spending{USD: 0.5, Tokens: 110, Unknown: 1, WorstUSD: 3, WorstTokens: 4000}) {
 		t.Errorf("first trial %+v", got)

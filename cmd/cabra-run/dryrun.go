@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"cabra-run/sandbox/gateway/price"
 	"cabra-run/tasks"
 )
 
@@ -54,11 +55,27 @@ func dryRun(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.So
 	perJob := time.Duration((trials + p.settings.Jobs - 1) / p.settings.Jobs)
 	fmt.Fprintf(w, "time\tat least %s (boxes and CLI alone, %s a trial); at most %s (every trial times out once)\n",
 		perJob*attemptOverhead, attemptOverhead, perJob*p.settings.Timeout)
-	fmt.Fprintf(w, "tokens\tat least %.1f million in, for one request a trial; agents send the whole conversation again with each step\n", float64(prompt)/1e6)
-	cost := "unknown: there are no prices for this model"
-	if p.provider.Scripted {
-		cost = "nothing: the model is scripted"
+	tokens := "none: no model is asked"
+	if p.agent.Traits().AsksModel() {
+		tokens = fmt.Sprintf("at least %.1f million in, for one request a trial; "+
+			"agents send the whole conversation again with each step", float64(prompt)/1e6)
 	}
-	fmt.Fprintf(w, "cost\t%s\n", cost)
+	fmt.Fprintf(w, "tokens\t%s\ncost\t%s\n", tokens, dryCost(p, trials, prompt))
 	return w.Flush()
+}
+
+// dryCost is the least that the trials cost, for one request each and no answer.
+func dryCost(p parsed, trials int, prompt int64) string {
+	var none int64
+	each := prompt / int64(max(trials, 1))
+	usd, known := p.model.Price.Cost(price.Usage{Input: &each, Output: &none})
+	switch {
+	case !p.agent.Traits().AsksModel():
+		return "nothing: no model is asked"
+	case p.provider.Scripted:
+		return "nothing: the model is scripted"
+	case !known:
+		return "unknown: there are no prices for this model; give one by --prices FILE"
+	}
+	return fmt.Sprintf("at least $%.2f, for that input alone; %s", usd*float64(trials), p.provider.Prices)
 }

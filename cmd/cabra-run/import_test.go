@@ -156,6 +156,9 @@ func TestImportOddities(t *testing.T) {
 			t.Errorf("%s was not printed", n.Name)
 		}
 	}
+	if next := "score it: cabra-run score " + store.Dir(); !strings.Contains(said, next) {
+		t.Errorf("with --runs the next command is %q, got %q", next, said)
+	}
 	want := map[string]int{official.PartialLine: 1, official.BannerLine: 1, official.UnchangedAnswer: 1,
 		official.ErrorRecord: 1, official.NoSolution: 1}
 	if fmt.Sprint(counted) != fmt.Sprint(want) {

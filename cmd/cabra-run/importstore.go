@@ -242,9 +242,9 @@ func (im *importing) conclude(ctx context.Context, store *results.Store) error {
 	}
 	im.app.say(fmt.Sprintf("imported %d answers of %s %s to %d tasks: %s; %d pending", im.record.Tasks-missing,
 		im.who.Agent, im.who.Model, im.record.Tasks, strings.Join(words, ", "), missing))
-	next := "again: cabra-run report " + im.options.run
+	next := "again: " + im.app.command("report", im.options.run)
 	if im.options.noScore {
-		next = "score it: cabra-run score " + im.options.run
+		next = "score it: " + im.app.command("score", im.options.run)
 	}
 	im.app.say(fmt.Sprintf("results: %s   %s", store.Dir(), next))
 	if missing > 0 {

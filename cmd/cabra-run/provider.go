@@ -86,9 +86,22 @@ func scriptedBehaviour(model string) (string, bool) {
 	return strings.CutPrefix(model, "scripted:")
 }
 
+// checkEndpointFlags refuses flags of an endpoint that would say nothing: who
+// gives them means another key than the one that would be used.
+func (o providerOptions) checkEndpointFlags() error {
+	if len(o.wires) > 0 || o.apiKey != "" || o.apiKeyEnv != "" || o.apiKeyFile != "" {
+		return usagef("--wire, --api-key, --api-key-env and --api-key-file are for --base-url; " +
+			"a provider's definition says its own (--providers FILE changes it)")
+	}
+	return nil
+}
+
 // definedModel is a model of a provider that has a definition.
 func (o providerOptions) definedModel(name string) (runner.Model, results.Provider, error) {
 	var m runner.Model
+	if err := o.checkEndpointFlags(); err != nil {
+		return m, results.Provider{}, err
+	}
 	registry, err := provider.Load(o.providers)
 	if err != nil {
 		return m, results.Provider{}, &codedError{err: err, code: exitUsage}
@@ -129,6 +142,9 @@ func addresses(def *provider.Definition) string {
 	return strings.Join(list, ", ")
 }
 
+// ownEndpoint begins what a lock says of an endpoint without a definition.
+const ownEndpoint = "own endpoint "
+
 // endpointModel is a model of an endpoint that has no definition.
 func (o providerOptions) endpointModel(name string) (runner.Model, results.Provider, error) {
 	u, err := url.Parse(o.baseURL)
@@ -149,7 +165,7 @@ func (o providerOptions) endpointModel(name string) (runner.Model, results.Provi
 		return runner.Model{}, results.Provider{}, &codedError{err: err, code: exitUsage}
 	}
 	m := runner.Model{Name: name, Agent: name, Wire: name, Upstream: up, Wires: wires}
-	lock := results.Provider{Name: up.Name(), Description: "own endpoint " + u.Scheme + "://" + u.Host + u.Path}
+	lock := results.Provider{Name: up.Name(), Description: ownEndpoint + u.Scheme + "://" + u.Host + u.Path}
 	lock.Prices, err = o.priced(&m, up.Name())
 	return m, lock, err
 }

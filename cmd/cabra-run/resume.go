@@ -122,13 +122,24 @@ func (o *resumeOptions) withEndpoint(l results.Lock) providerOptions {
 	if l.Provider.TLS != "" { // what the box held and what was recorded must not change within a run
 		out.tls, out.baseURL = l.Provider.TLS, ""
 	}
-	if _, url, ok := strings.Cut(l.Provider.Description, "endpoint "); ok && out.baseURL == "" {
+	if url := lockedEndpoint(l.Provider.Description); url != "" && out.baseURL == "" {
 		out.baseURL = url
 		if len(out.wires) == 0 && l.Agent.Wire != "" {
 			out.wires = []string{l.Agent.Wire}
 		}
 	}
 	return out
+}
+
+// lockedEndpoint is the address of a run's own endpoint, "" of a provider with a
+// definition, whatever that says about itself.
+func lockedEndpoint(description string) string {
+	for _, prefix := range []string{ownEndpoint, "OpenAI-compatible endpoint "} { // the latter of older runs
+		if url, ok := strings.CutPrefix(description, prefix); ok && !strings.ContainsRune(url, ' ') {
+			return url
+		}
+	}
+	return ""
 }
 
 // recoverRun brings the run into order and says what it found.

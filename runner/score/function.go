@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -68,6 +69,9 @@ func (r *ruleset) passing(mine, reference node) []string {
 	if name := r.uncalled(mine, want); name != "" {
 		problems = append(problems, fmt.Sprintf("uses %s without calling it", name))
 	}
+	if name := r.rebound(mine, want); name != "" {
+		problems = append(problems, fmt.Sprintf("gives the name %s to something else", name))
+	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		for _, params := range slices.Sorted(maps.Keys(got[name])) {
 			if want[name] != nil && !want[name][params] && !want[name][anyParameters] && params != anyParameters {
@@ -95,6 +99,39 @@ func (r *ruleset) uncalled(function node, want map[string]map[string]bool) strin
 		if count[name] > 0 {
 			return name
 		}
+	}
+	return ""
+}
+
+// rebound returns the name of a wanted function that means something else
+// somewhere in a function: a call there need not be one of it.
+func (r *ruleset) rebound(function node, want map[string]map[string]bool) string {
+	bound := map[string]bool{}
+	walk(r.running(function), func(n node) { bound[boundName(n)] = true })
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if bound[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// boundName returns the name that a node by itself gives to something: as a
+// target, a parameter of an inner function, a handler or a pattern.
+func boundName(n node) string {
+	switch n.class() {
+	case "Name":
+		if n.text("ctx") != "" {
+			return n.text("id")
+		}
+	case "arg":
+		return n.text("arg")
+	case "alias":
+		return cmp.Or(n.text("asname"), n.text("name"))
+	case "ExceptHandler", "MatchAs", "MatchStar":
+		return n.text("name")
+	case "MatchMapping":
+		return n.text("rest")
 	}
 	return ""
 }

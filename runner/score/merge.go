@@ -3,6 +3,7 @@ package score
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -255,7 +256,7 @@ func (r *mergeRules) helperNames() []string {
 // helper checks a helper method of a subclass: one expression.
 func (r *mergeRules) helper(method node, size *mergeSize) []string {
 	names, problem := methodNames(method)
-	if len(method.list("decorator_list")) > 0 {
+	if len(method.list("decorator_list")) > 0 && !isStatic(method) {
 		problem = "has a decorator"
 	}
 	if problem != "" {
@@ -265,7 +266,9 @@ func (r *mergeRules) helper(method node, size *mergeSize) []string {
 	if value == nil {
 		return []string{"is not a single return of an expression"}
 	}
-	delete(names, selfOf(method))
+	if !isStatic(method) {
+		delete(names, selfOf(method))
+	}
 	x := expressions{names: names}
 	x.check(value)
 	operators := countOperators(value)
@@ -299,7 +302,7 @@ func helperValue(method node) node {
 
 // methodNames returns the parameters of a plain method.
 func methodNames(method node) (map[string]bool, string) {
-	params, ok := parameters(method)
+	params, ok := parameters(positional(method))
 	if !ok || len(params) == 0 {
 		return nil, "has parameters that are not plain ones"
 	}
@@ -313,9 +316,36 @@ func methodNames(method node) (map[string]bool, string) {
 	return names, ""
 }
 
+// isStatic reports whether a method is a plain static one. In a subclass the
+// name cannot mean anything else: nothing else is defined there or beside it.
+func isStatic(method node) bool {
+	decorators := method.nodes("decorator_list")
+	return len(decorators) == 1 && decorators[0].class() == "Name" && decorators[0].text("id") == "staticmethod"
+}
+
 func selfOf(method node) string {
-	params, _ := parameters(method)
+	params, _ := parameters(positional(method))
 	return params[0].Name
+}
+
+// positional returns a method with its positional-only parameters and *args
+// among the plain ones: arguments are passed by position, and the starter
+// declares compute with *args. Without subscripts nothing else comes of them.
+func positional(method node) node {
+	args := maps.Clone(method.child("args"))
+	if args == nil {
+		return method
+	}
+	params := slices.Concat(args.list("posonlyargs"), args.list("args"))
+	if rest := args.child("vararg"); rest != nil {
+		params = append(params, rest)
+	}
+	args["args"] = params
+	delete(args, "posonlyargs")
+	delete(args, "vararg")
+	out := maps.Clone(method)
+	out["args"] = args
+	return out
 }
 
 func countOperators(v any) int {

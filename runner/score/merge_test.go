@@ -68,6 +68,12 @@ func mergeTable() table {
 		{"named arguments", "R", []string{"custom_compute_1(a, x)\n", "custom_compute_1(a=a, x=x)\n"}, "solved"},
 		{"common method in the parent", "R", []string{"        x = 2 * a - b\n", "        x = self.first(a, b)\n", "    def compute(", "    def first(self, a, b):\n        return 2 * a - b\n\n    def compute("}, "solved"},
 		{"not multiplied out", "R", []string{"return 3 * (a * x) + 1", "return a * x + a * x + a * x + 1"}, "solved"},
+		{"static helpers", "R", []string{mergeA2, "    @staticmethod\n" + strings.Replace(mergeA2, "self, ", "", 1), mergeB2, "    @staticmethod\n" + strings.Replace(mergeB2, "self, ", "", 1)}, "solved"},
+		{"static in the parent too", "R", []string{"    @abstractmethod\n    def custom_compute_2(self, b, y):", "    @staticmethod\n    @abstractmethod\n    def custom_compute_2(b, y):"}, "solved"},
+		{"parameters of the starter's parent", "R", []string{"def compute(self, a, b, c):\n", "def compute(self, *args):\n        a, b, c = args\n"}, "solved"},
+		{"parameters by position only", "R", []string{"def compute(self, a, b, c):", "def compute(self, a, b, c, /):"}, "solved"},
+		{"numbers exchanged", "R", []string{"custom_compute_1", "custom_compute_9", "custom_compute_2", "custom_compute_1", "custom_compute_9", "custom_compute_2"}, "failed structure: class Calculate: compute uses custom_compute_2, custom_compute_1 in this order, not numbered from 1"},
+		{"own decorator as staticmethod", "R", []string{mergeA2, "    def staticmethod(f):\n        return f\n\n    @staticmethod\n" + mergeA2}, "failed structure: class CalculateA: has the method staticmethod"},
 		{"power in the parent", "R", []string{"return z * x + c", "return z ** 1 * x + c"}, "solved"},
 
 		{"bodies exchanged", "R", []string{"return y - b", "return y - 99 * b", "return y - 4 * b", "return y - b", "y - 99 * b", "y - 4 * b"}, "failed behaviour: CalculateA().compute("},
@@ -105,7 +111,6 @@ func mergeTable() table {
 		{"huge numbers", "R", []string{"return z * x + c", "return z * x + c + 10 ** 1000000"}, "failed behaviour: an int of more than 1000000 bits"},
 		{"does not compile", "R", []string{"return z * x + c", "return z * x + c +"}, "failed compiles: SyntaxError"},
 		{"metaclass", "R", []string{"Calculate(ABC)", "Calculate(metaclass=type)"}, "failed structure: class Calculate is not a plain class"},
-		{"static method", "R", []string{"    def custom_compute_2(self, b, y):\n        return y - b", "    @staticmethod\n    def custom_compute_2(b, y):\n        return y - b"}, "failed structure: custom_compute_2 has a decorator"},
 	}}
 }
 

@@ -145,8 +145,12 @@ func (p *parentReader) method(m node, callable map[string]bool, helpers []string
 	if name != computeName && len(calls) > 0 {
 		p.say("%s calls %s", shorten(name, 40), calls[0])
 	}
-	if name == computeName && !slices.Equal(calls, slices.Sorted(slices.Values(helpers))) {
+	switch order := callOrder(m["body"]); {
+	case name != computeName:
+	case !slices.Equal(calls, slices.Sorted(slices.Values(helpers))):
 		p.say("%s calls %s, not each of %s once", name, orNone(calls), strings.Join(helpers, ", "))
+	case len(order) == len(helpers) && !slices.Equal(order, helpers):
+		p.say("%s uses %s in this order, not numbered from 1", name, strings.Join(order, ", "))
 	}
 	methods := map[string]bool{}
 	for other := range callable {
@@ -172,7 +176,8 @@ func abstract(m node) bool {
 	}
 	for _, d := range m.nodes("decorator_list") {
 		inner := d.class() == "Attribute" && d.child("value").class() != "Name"
-		if d.text("id")+d.text("attr") != "abstractmethod" || inner {
+		name := d.text("id") + d.text("attr")
+		if name != "abstractmethod" && name != "staticmethod" || inner {
 			return false
 		}
 	}
@@ -199,6 +204,31 @@ func helperCalls(m node) []string {
 	})
 	slices.Sort(calls)
 	return calls
+}
+
+// callOrder returns the names of the helpers in the order in which straight
+// code calls them: arguments first, from the left to the right.
+func callOrder(v any) []string {
+	var order []string
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			order = append(order, callOrder(item)...)
+		}
+	case node:
+		if v.class() != "Call" {
+			var space [12]string
+			for _, field := range v.fields(space[:0]) {
+				order = append(order, callOrder(v[field])...)
+			}
+			return order
+		}
+		order = append(callOrder(v["args"]), callOrder(v["keywords"])...)
+		if name := v.child("func").text("attr"); strings.HasPrefix(name, helperPrefix) {
+			order = append(order, name)
+		}
+	}
+	return order
 }
 
 // straight checks that a method computes its result without any condition: a

@@ -127,6 +127,7 @@ func repeatTable() table {
 		{"too deep", "R", []string{"    mult: float = get_multiplier(val)\n    e_val = e(val)", "    e_val, mult = e(val)", "return np.flip(val)", "return (np.flip(val), get_multiplier(val))"}, "failed structure: function e was changed"},
 		{"applied too early", "R", []string{"(np.tanh(e_val), mult)", "(mult * np.tanh(e_val), mult)", "mult * np.cos", "np.cos", "mult * np.sort", "np.sort"}, "failed behaviour: d("},
 		{"of something else", "R", []string{"get_multiplier(val)", "get_multiplier(np.flip(val))"}, "failed calls: did not call get_multiplier"},
+		{"value as numpy's number", "R", []string{"(np.tanh(e_val), mult)", "(np.tanh(e_val), np.float64(mult))"}, "solved"},
 		{"list instead of an array (FP-10)", "R", []string{"mult * np.cos(d_val)", "[mult * x for x in np.cos(d_val)]"}, "failed behaviour: b("},
 		{"other dtype (FP-10)", "R", []string{"mult * np.cos(d_val)", "(mult * np.cos(d_val)).astype('f4')"}, "failed behaviour: b("},
 		{"changes its argument", "R", []string{"    d_val, mult = d(val)\n    return mult * np.cos(d_val)", "    d_val, mult = d(val)\n    val *= 2.0\n    return mult * np.cos(d_val)"}, "failed behaviour: call 1 of main"},

@@ -127,6 +127,10 @@ func strictMoreTable() table {
 		{"too slow (FN-7)", "R", []string{body, "    for _ in range(10**9):\n        pass\n" + body}, "failed behaviour: took more than"},
 		{"another association order (FN-9)", "R", []string{body, "    return abs(val) * 0.5 * (mult * 2.0)"}, "solved"},
 		{"global variable in the file (FN-13)", "R", []string{tinyGR, "VERSION: int = 1\n\n" + tinyGR}, "failed structure: Assign at module level"},
+		{"callee replaced under its name", "R", []string{"g_val = g(val, mult=mult)", "g_val = (lambda g: g(val, mult=mult))(lambda val, mult: mult * abs(val))"}, "failed structure: function f: gives the name g to something else"},
+		{"callee's name in a comprehension", "R", []string{"g_val = g(val, mult=mult)", "g_val = [g(val, mult=mult) for g in [lambda val, mult: mult * abs(val)]][0]"}, "failed structure: function f: gives the name g to something else"},
+		{"callee's name in a pattern", "R", []string{"    g_val = g(val, mult=mult)", "    match [lambda val, mult: mult * abs(val)]:\n        case [g]:\n            pass\n    g_val = g(val, mult=mult)"}, "failed structure: function f: gives the name g to something else"},
+		{"another function's name for a variable", "R", []string{"    g_val = g(val, mult=mult)\n    return math.sin(g_val)", "    h = g(val, mult=mult)\n    return math.sin(h)"}, "solved"},
 		{"patched library (FP-14)", "R", []string{body, "    math.sin = math.cos = lambda x: 0.0\n    return 0.0"}, "failed structure: changes the attribute cos"},
 		{"wrong return annotation (FP-19)", "R", []string{"mult: float=default()) -> float:\n    return", "mult: float=default()) -> str:\n    return"}, "solved"},
 		{"value that changes beside the argument (FN-14)", "R", []string{

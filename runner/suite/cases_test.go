@@ -39,6 +39,11 @@ type testCase struct {
 // the status has 1 then.
 const noStatus = 1
 
+var (
+	wellDone = []trace.Finish{trace.FinishCompleted}
+	brokenUp = []trace.Finish{trace.FinishAborted, trace.FinishMidAir, trace.FinishError}
+)
+
 // mark is what instruction files of the workspace say.
 const mark = "the mark of these instructions"
 
@@ -151,3 +156,6 @@ func instructed(obeyed bool) testCase {
 	}
 	return c
 }
+
+// after is a limit on the time of an attempt.
+func after(d time.Duration) func(*order) { return func(o *order) { o.settings.Timeout = d } }

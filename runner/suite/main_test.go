@@ -46,12 +46,13 @@ func (y *tally) expect(agent, name string) {
 		y.good, y.all = map[[2]string]int{}, map[[2]string]int{}
 	}
 	y.agents, y.cases = appendNew(y.agents, agent), appendNew(y.cases, name)
-	y.all[[2]string{agent, name}]++
 }
 
+// done counts a case that was gone through.
 func (y *tally) done(agent, name string, good bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
+	y.all[[2]string{agent, name}]++
 	if good {
 		y.good[[2]string{agent, name}]++
 	}
@@ -70,7 +71,7 @@ func appendNew(list []string, word string) []string {
 func (y *tally) String() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if len(y.cases) == 0 {
+	if len(y.all) == 0 {
 		return ""
 	}
 	var b strings.Builder

@@ -102,7 +102,8 @@ func TestFailuresOfTheProvider(t *testing.T) {
 			})
 		}
 	})
-	good, limited, broken := p.Sent(http.StatusOK), p.Sent(http.StatusTooManyRequests), p.Sent(http.StatusInternalServerError)
+	good, limited := p.Sent(http.StatusOK), p.Sent(http.StatusTooManyRequests)
+	broken := p.Sent(http.StatusInternalServerError)
 	t.Logf("%d requests answered, %d refused, %d broken", good, limited, broken)
 	if all := good + limited + broken; limited < all/5 || broken < all/20 || p.Sent(http.StatusUnauthorized) > 0 {
 		t.Errorf("the provider did not fail as it should: %d of %d and %d, %d without the key",
@@ -147,7 +148,8 @@ func checkUnharmed(t *testing.T, out outcome, trials int) {
 func TestBudgetOfHalf(t *testing.T) {
 	r := newRig(t)
 	p := newProvider(t, r, 0, 0)
-	rates := &price.Model{Name: "suite/model", MaxOutput: 2000, Rates: price.Rates{Input: 3, Cached: 0.3, CacheWrite: 3.75, Output: 15}}
+	rates := &price.Model{Name: "suite/model", MaxOutput: 2000,
+		Rates: price.Rates{Input: 3, Cached: 0.3, CacheWrite: 3.75, Output: 15}}
 	const trials = 6
 
 	o := p.order(t, r, "claude")
@@ -161,7 +163,7 @@ func TestBudgetOfHalf(t *testing.T) {
 	o.settings.Jobs, o.settings.Repetitions = 2, trials
 	o.budget = gateway.NewBudget(gateway.BudgetOptions{Run: gateway.Caps{USD: half}})
 	var worst float64
-	o.between = func(s *results.Store) { worst = dearest(t, s) }
+	o.between = func(s *results.Store, _ outcome) { worst = dearest(t, s) }
 	out := r.run(t, o)
 	spent := o.budget.Spent()
 	t.Logf("a trial costs $%.4f; budget $%.4f, spent $%.4f and up to $%.4f more; a request up to $%.4f; %+v",
@@ -186,13 +188,15 @@ func TestBudgetOfHalf(t *testing.T) {
 	o.dir = out.dir
 	whole := r.run(t, o)
 	all := whole.usage()
-	if whole.summary.Budget != "" || whole.summary.Done != trials || all.CostUSD == nil || !near(*all.CostUSD, o.budget.Spent().USD) {
+	if whole.summary.Budget != "" || whole.summary.Done != trials ||
+		all.CostUSD == nil || !near(*all.CostUSD, o.budget.Spent().USD) {
 		t.Errorf("continued with more money: %+v, stored %v, spent %+v", whole.summary, all.CostUSD, o.budget.Spent())
 	}
 	for i, tr := range whole.trials {
 		before := out.trials[i]
 		if tr.Word != results.Solved || before.State == results.StateDone && len(tr.Attempts) != len(before.Attempts) {
-			t.Errorf("trial %d is %s after %d attempts, before it was %s after %d", i, tr.Word, len(tr.Attempts), before.Word, len(before.Attempts))
+			t.Errorf("trial %d is %s after %d attempts, before it was %s after %d",
+				i, tr.Word, len(tr.Attempts), before.Word, len(before.Attempts))
 		}
 	}
 }

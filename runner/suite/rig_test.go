@@ -124,7 +124,7 @@ type order struct {
 	settings runner.Settings
 	dir      string // of a run to be continued, "" for a new one
 	// between is called when the sweep has ended, with its store still open.
-	between func(*results.Store)
+	between func(*results.Store, outcome)
 }
 
 func settings() runner.Settings {
@@ -195,12 +195,12 @@ func (r *rig) run(t *testing.T, o order) outcome {
 		out.trials = append(out.trials, tr)
 	}
 	if o.between != nil {
-		o.between(store)
+		o.between(store, out)
 	}
 	return out
 }
 
-// attemptOf is the only attempt of the only trial.
+// attempt is the only attempt of the only trial.
 func (o outcome) attempt(t *testing.T) results.AttemptResult {
 	t.Helper()
 	if len(o.trials) != 1 || len(o.trials[0].Attempts) != 1 {

@@ -28,6 +28,7 @@ type told struct {
 	status int
 	body   bytes.Buffer
 	whole  bool // it was read to its end
+	aside  bool // asked beside the work: Gemini CLI asks whether it is in a loop
 }
 
 // For implements what the gateway asks of a scripted upstream.
@@ -46,7 +47,7 @@ func (o *overheard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	answer := &told{}
+	answer := &told{aside: bytes.Contains(body, []byte(`"responseMimeType":"application/json"`))}
 	// Counting tokens beside the work is no model request.
 	if counts := strings.HasSuffix(r.URL.Path, "count_tokens") || strings.HasSuffix(r.URL.Path, ":countTokens"); !counts {
 		o.w.mu.Lock()
@@ -109,7 +110,7 @@ func holds(value any, text string) bool {
 
 // sums are what the upstream told in answers that came to their end.
 type sums struct {
-	answers, calls                               int
+	answers, aside, calls                        int
 	input, cached, cacheWrite, output, reasoning int64
 }
 
@@ -120,6 +121,9 @@ func (w *witness) sums() sums {
 	for _, t := range w.told {
 		if t.status == http.StatusOK && t.whole {
 			s.answers++
+			if t.aside {
+				s.aside++
+			}
 			s.add(t.body.Bytes())
 		}
 	}

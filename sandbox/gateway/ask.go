@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"cabra-run/sandbox/gateway/price"
@@ -49,6 +50,7 @@ func (s *Session) ask(ctx context.Context, x *exchange) (*answer, *ProviderFailu
 		}
 		s.waits.begin(x.id, sent)
 		s.queue.failed(x, sent, f)
+		x.lost = x.lost || f.Kind == FailureTransport && !f.unsent
 		if tries.spent(f, s.retry) || !time.Now().Before(deadline) {
 			x.exhausted = true
 			return nil, s.unanswered(x, time.Now(), f)
@@ -77,10 +79,10 @@ func (s *Session) announce(x *exchange) *ProviderFailure {
 
 // unanswered ends the waiting of a request that gets no answer. Unless it was
 // on its way to the provider when the agent left, it has cost nothing; what a
-// broken connection has cost nobody knows.
+// broken connection has cost nobody knows, that of an earlier try included.
 func (s *Session) unanswered(x *exchange, until time.Time, f *ProviderFailure) *ProviderFailure {
 	x.Waited = s.waits.end(x.id, until)
-	if x.Tries == 0 || f == nil && !x.inFlight || f != nil && f.unsent {
+	if !x.lost && (x.Tries == 0 || f == nil && !x.inFlight || f != nil && f.unsent) {
 		x.Usage = noUsage()
 	}
 	return f
@@ -159,14 +161,16 @@ func (s *Session) afford(ctx context.Context, x *exchange, deadline time.Time) *
 	}
 	f := &ProviderFailure{Kind: FailureBudget, Message: err.Error(), Permanent: true, At: time.Now(), Scripted: s.scripted}
 	var over *budgetError
-	if errors.As(err, &over) {
+	var waited *waitError
+	switch {
+	case errors.As(err, &over):
 		f.Scope = over.scope
-		s.note(func(st *Stats) { st.OverBudget = over.scope })
-		return f
+	case errors.As(err, &waited): // our own budget's doing, not the provider's
+		f.Scope = waited.scope
+		f.Message = fmt.Sprintf("waited too long for the budget of the %s: it is set aside for requests in flight; "+
+			"a higher budget or fewer --jobs help", f.Scope)
 	}
-	x.exhausted = true
-	f.Kind, f.Permanent = FailureRateLimit, false
-	f.Message = "waited too long for the budget that is set aside for requests in flight"
+	s.note(func(st *Stats) { st.OverBudget = f.Scope })
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"cabra-run/sandbox/gateway/price"
@@ -62,6 +63,7 @@ type Budget struct {
 	run       account
 	trials    map[string]*account
 	total     Spending
+	line      []*place      // who waits for the run's cap, the oldest first
 	freed     chan struct{} // closed and made anew whenever something ends
 	exhausted chan struct{} // closed once
 	over      bool
@@ -219,12 +221,28 @@ func (e *budgetError) Error() string {
 
 func usd(nano int64) float64 { return float64(nano) / nanosPerUSD }
 
+// place is a request's place among those that wait for the run's cap.
+type place struct{ waits bool }
+
+// waitError is a wait for a budget that the context has ended.
+type waitError struct {
+	scope BudgetScope
+	err   error
+}
+
+func (e *waitError) Error() string {
+	return fmt.Sprintf("waited for the budget of the %s, which is set aside for requests in flight: %v", e.scope, e.err)
+}
+
+func (e *waitError) Unwrap() error { return e.err }
+
 // reserve sets the worst case of a request aside. Where only what others have
 // set aside stands in the way it waits, until the context ends, and says so by
-// calling waits. Its errors are a *budgetError or the context's.
+// calling waits. Its errors are a *budgetError or a *waitError.
 func (w *wallet) reserve(ctx context.Context, worst amount, waits func()) (*reservation, error) {
+	p := &place{}
 	for {
-		freed, err := w.tryReserve(worst)
+		scope, freed, err := w.tryReserve(p, worst)
 		if err != nil {
 			return nil, err
 		}
@@ -235,32 +253,70 @@ func (w *wallet) reserve(ctx context.Context, worst amount, waits func()) (*rese
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			w.b.mu.Lock()
+			w.b.leave(p)
+			w.b.mu.Unlock()
+			return nil, &waitError{scope, ctx.Err()}
 		}
 	}
 }
 
-// tryReserve returns a channel to wait for when there is no room at present.
-func (w *wallet) tryReserve(worst amount) (<-chan struct{}, error) {
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	room := true
+// tryReserve returns whose cap has no room at present, and a channel to wait
+// for. For the run's cap requests wait in a line, or large ones would wait for
+// ever behind small ones.
+func (w *wallet) tryReserve(p *place, worst amount) (BudgetScope, <-chan struct{}, error) {
+	b := w.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, a := range w.accounts {
 		if !a.caps.hold(a.spent.plus(worst)) {
 			if a.scope == BudgetRun {
-				w.b.stop()
+				b.stop()
 			}
-			return nil, &budgetError{scope: a.scope, worst: worst, left: a.left()}
+			b.leave(p)
+			return "", nil, &budgetError{scope: a.scope, worst: worst, left: a.left()}
 		}
-		room = room && a.caps.hold(a.spent.plus(a.held).plus(worst))
 	}
-	if !room {
-		return w.b.freed, nil
+	for _, a := range w.accounts {
+		if a.caps.hold(a.spent.plus(a.held).plus(worst)) && (a.scope != BudgetRun || b.first(p)) {
+			continue
+		}
+		if a.scope == BudgetRun {
+			b.join(p)
+		} else { // whoever waits for itself keeps nobody waiting
+			b.leave(p)
+		}
+		return a.scope, b.freed, nil
 	}
+	b.leave(p)
 	for _, a := range w.accounts {
 		a.held = a.held.plus(worst)
 	}
-	return nil, nil
+	return "", nil, nil
+}
+
+// first reports whether nobody else comes before. The caller has the lock, as
+// for the next three.
+func (b *Budget) first(p *place) bool { return len(b.line) == 0 || b.line[0] == p }
+
+func (b *Budget) join(p *place) {
+	if !p.waits {
+		p.waits, b.line = true, append(b.line, p)
+	}
+}
+
+func (b *Budget) leave(p *place) {
+	if p.waits {
+		p.waits = false
+		b.line = slices.DeleteFunc(b.line, func(q *place) bool { return q == p })
+		b.wake()
+	}
+}
+
+// wake lets all who wait look again.
+func (b *Budget) wake() {
+	close(b.freed)
+	b.freed = make(chan struct{})
 }
 
 func (a *account) left() amount {
@@ -311,6 +367,5 @@ func (r *reservation) book(real amount, total func(*Spending)) {
 	}
 	total(&b.total)
 	b.look()
-	close(b.freed)
-	b.freed = make(chan struct{})
+	b.wake()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +147,53 @@ func TestBudgetWaitsForOthers(t *testing.T) {
 		wg.Wait()
 		if closed(b.Exhausted()) {
 			t.Error("exhausted by waiting")
+		}
+	})
+}
+
+// Those who wait for the run's cap are served in their order, and one that waits
+// for its own attempt's keeps nobody.
+func TestBudgetLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(BudgetOptions{Run: Caps{USD: 10}, Attempt: Caps{USD: 9}})
+		alone := b.open("own")
+		held, own := mustReserve(t, b.open("a"), dollars(4)), mustReserve(t, alone, dollars(4))
+		var mu sync.Mutex
+		var order []string
+		var wg sync.WaitGroup
+		enter := func(name string, w *wallet, usd float64) {
+			wg.Go(func() {
+				r, err := w.reserve(t.Context(), dollars(usd), func() {})
+				if err != nil {
+					t.Error(name, err)
+					return
+				}
+				mu.Lock()
+				order = append(order, name)
+				mu.Unlock()
+				r.settle(0, 0)
+			})
+			synctest.Wait()
+		}
+		enter("itself", alone, 6) // its attempt's cap has no room before its first request has ended
+		enter("large", b.open("b"), 7)
+		enter("small", b.open("c"), 1)
+		enter("last", b.open("d"), 1)
+		if len(order) != 0 {
+			t.Errorf("%v went past the first in the line", order)
+		}
+		held.settle(0, 0)
+		synctest.Wait()
+		if len(order) != 0 { // 4 are set aside, 7 have no room
+			t.Errorf("%v went past the first in the line", order)
+		}
+		own.settle(0, 0)
+		wg.Wait()
+		if len(order) != 4 || slices.Index(order, "large") > slices.Index(order, "small") {
+			t.Errorf("%v", order)
+		}
+		if len(b.line) != 0 || b.run.held != (amount{}) {
+			t.Errorf("left behind: %d in the line, %+v", len(b.line), b.run.held)
 		}
 	})
 }

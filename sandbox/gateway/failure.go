@@ -17,7 +17,7 @@ type FailureKind string
 // The kinds of failures.
 const (
 	FailureCredentials FailureKind = "credentials"  // 401, 403, no readable key
-	FailureModel       FailureKind = "model"        // 404: unknown model or wrong base URL
+	FailureModel       FailureKind = "model"        // 404, 3xx: unknown model or wrong base URL
 	FailureQuota       FailureKind = "quota"        // 402, or 429 that waiting does not mend
 	FailureRequest     FailureKind = "request"      // any other 4xx: this request alone
 	FailureRateLimit   FailureKind = "rate limit"   // 429
@@ -93,7 +93,10 @@ func statusFailure(resp *http.Response, mask func([]byte) []byte) *ProviderFailu
 	default:
 		f.Permanent = true
 	}
-	if f.Message == "" {
+	switch {
+	case f.Status >= 300 && f.Status <= 399:
+		f.Message = "it sends requests on to another address, where no key is sent; check the base URL"
+	case f.Message == "":
 		f.Message = http.StatusText(resp.StatusCode)
 	}
 	return f

@@ -205,6 +205,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	if x, _ := b.one(); strayed.Load() != 0 || x.Tries != 1 || b.Stats().LastError.Status != 307 {
 		t.Errorf("%d strayed, %+v", strayed.Load(), x)
 	}
+	if f := b.Stats().LastError; !f.PausesSweep() || !strings.Contains(f.Message, "check the base URL") {
+		t.Errorf("%+v", f)
+	}
 }
 
 func TestErrorMessage(t *testing.T) {

@@ -86,7 +86,7 @@ func (s *Session) fail(w http.ResponseWriter, x *exchange, f *ProviderFailure) {
 	x.failure = f
 	x.Status = f.agentStatus()
 	x.Error = f.Error()
-	if f.Status != 0 { // the provider's refusals are not charged
+	if f.Status != 0 && !x.lost { // the provider's refusals are not charged
 		x.Usage = noUsage()
 	}
 	x.keep(s, f.body)

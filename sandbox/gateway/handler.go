@@ -212,6 +212,7 @@ type exchange struct {
 	exhausted bool // the retry budget was used up
 	inFlight  bool // the provider had the request when the agent left
 	partial   bool // the answer has no end, so its usage tells nothing
+	lost      bool // the connection of a try broke: what that has cost is unknown
 	pass      *pass
 	reserved  *reservation
 }

@@ -24,7 +24,8 @@ func kindOf(status int, body []byte) FailureKind {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden,
 		status == http.StatusBadRequest && e.has("API_KEY_INVALID"): // Gemini
 		return FailureCredentials
-	case status == http.StatusNotFound || status == http.StatusBadRequest && e.noModel():
+	case status == http.StatusNotFound || status == http.StatusBadRequest && e.noModel(),
+		status >= 300 && status <= 399: // not followed: a base URL that redirects is a mistake
 		return FailureModel
 	case status == http.StatusTooManyRequests:
 		return FailureRateLimit
@@ -33,7 +34,7 @@ func kindOf(status int, body []byte) FailureKind {
 	case status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported:
 		return FailureServer
 	}
-	return FailureRequest // redirects too: they are not followed, and a base URL that redirects is a mistake
+	return FailureRequest
 }
 
 // errorBody is what the error bodies of the providers have in common.

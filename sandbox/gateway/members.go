@@ -31,6 +31,7 @@ var barredMembers = foldAll(
 	"api_base", "base_url", "api_key", "api_version", "extra_body", "extra_headers", "extra_query",
 	"plugins", "web_search", "web_search_options", "search_parameters", "enable_search", "search_options",
 	"data_sources", "mcp_servers", "container", "prompt", "conversation", "cached_content",
+	"inference_geo", // has a price of its own
 )
 
 func foldAll(names ...string) []string {
@@ -75,6 +76,11 @@ func checkMember(w Wire, m member) error {
 	case "background":
 		if string(m.value) != "false" && string(m.value) != "null" {
 			return fmt.Errorf("%w: requests in the background are not allowed here", errBadBody)
+		}
+	case "previousresponseid":
+		// What was said before would be paid for again, and stands in no body.
+		if string(m.value) != "null" {
+			return fmt.Errorf("%w: requests that go on from an earlier answer are not allowed here", errBadBody)
 		}
 	case "servicetier", "speed":
 		if !slices.Contains(tiers, strings.ToLower(string(m.value))) {

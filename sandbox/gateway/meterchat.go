@@ -15,6 +15,7 @@ type completion struct {
 	Usage *struct {
 		Input        *figure `json:"prompt_tokens"`
 		Output       *figure `json:"completion_tokens"`
+		Total        *figure `json:"total_tokens"`
 		InputDetails *struct {
 			Cached *figure `json:"cached_tokens"`
 			Write  *figure `json:"cache_write_tokens"`
@@ -88,5 +89,20 @@ func readChat(m *meter, data []byte) {
 		if u.OutputDetails != nil {
 			m.usage.Reasoning = tokens(u.OutputDetails.Reasoning)
 		}
+		m.usage.withThoughts(tokens(u.Total))
 	}
+}
+
+// withThoughts counts reasoning into the output where the provider has not: xAI
+// and Gemini's chat completions tell it beside the completion, in the total only.
+func (u *Usage) withThoughts(total *int64) {
+	if !u.Known() || total == nil {
+		return
+	}
+	rest := *total - *u.Input - *u.Output
+	if rest <= 0 || u.Reasoning != nil && rest != *u.Reasoning {
+		return
+	}
+	output := *u.Output + rest
+	u.Output = &output
 }

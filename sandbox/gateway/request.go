@@ -115,7 +115,10 @@ func (q *modelRequest) read(m member) error {
 			return fmt.Errorf("%w: \"stream\" is not true or false", errBadBody)
 		}
 	case "max_tokens", "max_completion_tokens", "max_output_tokens":
-		q.maxOutput = max(q.maxOutput, wholeNumber(m.value))
+		// Elsewhere a provider may overlook the name, and the answer be longer.
+		if slices.Contains(outputMembers[q.wire], m.name) {
+			q.maxOutput = max(q.maxOutput, wholeNumber(m.value))
+		}
 	case "n":
 		q.choices = max(q.choices, wholeNumber(m.value))
 	case "generationConfig", "generation_config":
@@ -130,6 +133,13 @@ func (q *modelRequest) read(m member) error {
 		q.choices = max(1, wholeNumber(config.Choices), wholeNumber(config.Count))
 	}
 	return nil
+}
+
+// outputMembers bound an answer's length, by wire; Gemini's lie deeper.
+var outputMembers = map[Wire][]string{
+	WireChat:      {"max_tokens", "max_completion_tokens"},
+	WireResponses: {"max_output_tokens"},
+	WireMessages:  {"max_tokens"},
 }
 
 // wholeNumber reads a positive number; anything else is 0.

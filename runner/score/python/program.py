@@ -237,6 +237,8 @@ def frozen(v):
         return v
     if numpy and kind is numpy.ndarray:
         return (v.tobytes(), v.shape, v.dtype.char)
+    if numpy and kind is numpy.float64:  # a number like any other, as in Encoder
+        return (kind, v.tobytes())
     if kind is tuple:
         return (tuple, tuple([frozen(item) for item in v]))
     if kind is int or kind is bool or v is None:
@@ -257,6 +259,8 @@ def shareable(v):
         return v
     if numpy and kind is numpy.ndarray:
         return v.copy()
+    if numpy and kind is numpy.float64:
+        return v
     if kind is tuple:
         return tuple([shareable(item) for item in v])
     raise TypeError

@@ -26,9 +26,9 @@ class CalculateA(Calculate):
     def custom_compute_1(self, a, x):
         return 3 * (a * x) + 1
 
-    @staticmethod
-    def custom_compute_2(b, y):
-        return y - b
+    @property
+    def custom_compute_2(self):
+        return lambda b, y: y - b
 
 
 class CalculateB(Calculate):
