@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -58,7 +59,19 @@ func (o asking) choose(ag agent.Agent, m runner.Model) (runner.Ask, error) {
 	if _, err := ag.Launch(sampleJob(m.Agent, "a task", ask)); err != nil {
 		return ask, &codedError{err: err, code: exitUsage}
 	}
-	return ask, nil
+	return ask, o.checkEffort(ag)
+}
+
+// efforts are the words that providers are known to take. An agent of one's own
+// may know others.
+var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// checkEffort finds a misspelt effort before every attempt fails by it.
+func (o asking) checkEffort(ag agent.Agent) error {
+	if o.effort == "" || ag.Traits().Definition != "" || slices.Contains(efforts, o.effort) {
+		return nil
+	}
+	return usagef("--effort %q; there is: %s", o.effort, strings.Join(efforts, ", "))
 }
 
 // noModel stands where a model would, for agents that ask none.

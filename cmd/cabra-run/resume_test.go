@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"cabra-run/runner"
+)
 
 // A definition may speak of endpoints in its own words.
 func TestLockedEndpoint(t *testing.T) {
@@ -18,4 +22,17 @@ func TestLockedEndpoint(t *testing.T) {
 			t.Errorf("%q: %q, want %q", description, got, want)
 		}
 	}
+}
+
+// Whoever has interrupted three times does not wait for the search for keys.
+func TestUntilAbort(t *testing.T) {
+	stop := runner.NewStopper()
+	ctx, cancel := untilAbort(t.Context(), stop)
+	defer cancel()
+	stop.Raise(runner.Halt, "twice")
+	if ctx.Err() != nil {
+		t.Error("ended by the second")
+	}
+	stop.Raise(runner.Abort, "three times")
+	<-ctx.Done()
 }

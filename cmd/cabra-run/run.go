@@ -158,12 +158,27 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 	if err == nil {
 		err = printReport(cleanup, a, store, reportOptions{})
 	}
-	err = errors.Join(err, a.scanForKeys(cleanup, store, s.Model))
+	scanning, cancel := untilAbort(cleanup, s.Stop)
+	err = errors.Join(err, a.scanForKeys(scanning, store, s.Model))
+	cancel()
 	err = errors.Join(err, k.close(cleanup), store.Close())
 	if err != nil {
 		return err
 	}
 	return a.verdictOf(name, sum, sig())
+}
+
+// untilAbort ends with the third interrupt: reading a large run takes minutes.
+func untilAbort(ctx context.Context, stop *runner.Stopper) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-stop.Reached(runner.Abort):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // verdictOf turns a summary into the last lines and the exit code.

@@ -292,7 +292,7 @@ func (r *ruleset) signature(mine, reference node) []string {
 	}
 	var problems []string
 	for i, p := range got {
-		if !reflect.DeepEqual(p.Default, want[i].Default) && !(r.freshTemp && i > 0 && isConstant(p.Default)) {
+		if !reflect.DeepEqual(p.Default, want[i].Default) && !(r.freshTemp && i > 0 && p.Default == nil) {
 			problems = append(problems, fmt.Sprintf("parameter %s has another default", p.Name))
 		}
 	}
@@ -305,13 +305,4 @@ func nameList(params []parameter) string {
 		names[i] = shorten(p.Name, 40)
 	}
 	return shorten(strings.Join(names, ", "), 200)
-}
-
-// isConstant reports whether a default is missing or plainly constant.
-func isConstant(v any) bool {
-	n, ok := v.(node)
-	if !ok {
-		return v == nil
-	}
-	return n.class() == "Constant" || n.class() == "UnaryOp" && isConstant(n.child("operand"))
 }

@@ -87,7 +87,7 @@ func cacheTable() table {
 		{"starter", "S", nil, "failed structure: has the parameters (val), not (val, temp)"},
 		{"named arguments", "R", []string{"c(val, temp)", "c(val, temp=temp)"}, "solved"},
 		{"no default", "R", []string{"temp: str=''", "temp: str"}, "solved"},
-		{"another constant as default", "R", []string{"temp: str=''", "temp: str=None"}, "solved"},
+		{"another constant as default", "R", []string{"temp: str=''", "temp: str=None"}, "failed structure: parameter temp has another default"},
 		{"default that calls slow (FP-4)", "R", []string{"temp: str=''", "temp: str=slow()"}, "failed structure: parameter temp has another default"},
 		{"slow at each call site (FP-4)", "R", []string{"c(val, temp)", "c(val, slow())"}, "failed calls: once more than needed"},
 		{"slow in a loop (FP-4)", "R", []string{"    temp: str = slow()\n", "    for _ in range(3):\n        temp = slow()\n"}, "failed calls: once more than needed"},

@@ -24,7 +24,7 @@ type ruleset struct {
 	edited    []string              // functions that the reference changes
 	names     map[string]bool       // all of both
 	library   map[string]bool       // names from mylibrary
-	freshTemp bool                  // added parameters may have any constant as default
+	freshTemp bool                  // added parameters may lack their default
 	live      map[string]bool       // which branch of a function runs, where functions are guarded
 	repaired  bool                  // kept functions may differ from the starter's without being listed
 	lines     *lineRules            // what is inserted in edited functions; may be nil

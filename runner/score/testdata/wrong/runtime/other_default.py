@@ -1,4 +1,4 @@
-# expect: solved
+# expect: failed structure: parameter temp has another default
 # official: solved
 from mylibrary import slow
 import math
