@@ -92,7 +92,7 @@ func TestRealInside(t *testing.T) {
 	model.command = probeCommand(t, task, key, server)
 
 	args := []string{"--agent", "copilot", "--model", "some-model", "--base-url", server.URL + "/v1", "--api-key-env", "INSIDE_KEY",
-		"--grid", string(task.ID), "--run", "inside", "--timeout", "5m"}
+		"--grid", string(task.ID), "--run", "inside", "--timeout", "5m", "--no-preflight"} // the probe knows streams alone
 	out, errOut, code := p.cabra(t, args...)
 	if code != exitOK {
 		t.Fatalf("code %d\n%s\n%s", code, out, errOut)
