@@ -217,7 +217,7 @@ func (s *Scorer) confirm(ctx context.Context, t *tasks.Task, e *expectation) err
 		problem = e.libraryCalls(again.Trials)
 	}
 	if problem != "" {
-		return defect(t, "two executions of its reference disagree: %s", problem)
+		return defect(t, "generation error: two executions of its reference disagree: %s", problem)
 	}
 	if e.plain = again.Plain; e.job.Plain != nil && !e.stateless() {
 		return defect(t, "its reference keeps state between calls of %s", e.job.Plain.Call)
