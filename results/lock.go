@@ -23,6 +23,17 @@ type Lock struct {
 	Model       string   `json:"model"`
 	Provider    Provider `json:"provider"`
 	Repetitions int      `json:"repetitions"`
+	// Pairings are the agents with their models of a run that has several; the
+	// first of them is also in Agent, Model and Provider. See Pairs.
+	Pairings []Pairing `json:"pairings,omitempty"`
+	// Limit is how many tasks of the grid the run has, from its beginning; 0
+	// for all. Shard is its part of the plan, zero for the whole.
+	Limit int   `json:"limit,omitempty"`
+	Shard Shard `json:"shard,omitzero"`
+	// Origin is the run that this one runs again, nil for one of its own.
+	Origin *Origin `json:"origin,omitempty"`
+	// Merged names the shards that this run was united from.
+	Merged []string `json:"merged,omitempty"`
 
 	Images  []Image `json:"images"`
 	Network string  `json:"network"`
@@ -42,6 +53,41 @@ type Lock struct {
 	Jobs   int    `json:"jobs"`
 	Host   Host   `json:"host"`
 	Engine Engine `json:"engine"`
+}
+
+// Pairing is an agent with the model that it is given.
+type Pairing struct {
+	Agent    Agent    `json:"agent"`
+	Model    string   `json:"model"`
+	Provider Provider `json:"provider"`
+}
+
+// Shard is a part of a plan: every Count-th trial, beginning with the one whose
+// place in the plan is Index-1.
+type Shard struct {
+	Index int `json:"index"` // from 1
+	Count int `json:"count"`
+}
+
+// Has reports whether the trial at a place in the plan, from 0, is in the shard.
+func (s Shard) Has(seq int) bool { return s.Count <= 1 || seq%s.Count == s.Index-1 }
+
+func (s Shard) String() string {
+	if s.Count <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Count)
+}
+
+// Origin is the run that another one runs again.
+type Origin struct {
+	Run    string `json:"run"`
+	Dir    string `json:"dir"`              // absolute, as it was when the rerun was made
+	Lock   string `json:"lock"`             // digest of the original's run.json
+	Filter string `json:"filter,omitempty"` // which of its trials; "" for all
+	Replay bool   `json:"replay,omitempty"` // answered from its recorded traffic
+	// Differences are in what the rerun differs from the original.
+	Differences []Difference `json:"differences,omitempty"`
 }
 
 // TaskSet says which tasks a run has.
@@ -172,11 +218,22 @@ type Engine struct {
 // SettingsDigest is a hash of the settings that change a trial's outcome:
 // limits, times, network, and what the agent is told. Neither parallelism nor retries nor image IDs are
 // among them. It is the Settings of the run's trials.
-func (l Lock) SettingsDigest() string {
+func (l Lock) SettingsDigest() string { return l.SettingsOf(l.Agent) }
+
+// SettingsOf is SettingsDigest for one of the run's agents.
+func (l Lock) SettingsOf(a Agent) string {
 	text := fmt.Sprintf("cabra-settings-1|%+v|%g|%g|%s", l.Limits, l.TimeoutSeconds, l.StallSeconds, l.Network) +
-		l.Agent.settings()
+		a.settings()
 	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Pairs are the run's agents with their models, at least one.
+func (l Lock) Pairs() []Pairing {
+	if len(l.Pairings) > 0 {
+		return l.Pairings
+	}
+	return []Pairing{{Agent: l.Agent, Model: l.Model, Provider: l.Provider}}
 }
 
 // Verdict is the name of the verdict that reports use by default.

@@ -49,17 +49,9 @@ func (l Lock) facts() []fact {
 		{"generation scheme", l.Tasks.Scheme},
 		{"task set", l.Tasks.Digest},
 		{"statements", l.Tasks.Statements},
-		{"agent", l.Agent.Name},
-		{"agent version", l.Agent.Version},
-		{"agent's wire format", l.Agent.Wire},
-		{"reasoning effort", l.Agent.Effort},
-		{"instructions of the workspace", fmt.Sprint(l.Agent.Instructions)},
-		{"agent's definition", definitionDigest(l.Agent.Definition)},
-		{"model", l.Model},
-		{"provider", l.Provider.Description},
-		{"prices", l.Provider.Prices}, // or a part of a run's cost would be unknown
-		{"encryption", l.Provider.TLS},
-		{"scripted model", fmt.Sprint(l.Provider.Scripted)},
+	}
+	f = append(f, l.pairFacts()...)
+	f = append(f, []fact{
 		{"repetitions", fmt.Sprint(l.Repetitions)},
 		{"network", l.Network},
 		{"time-out", fmt.Sprintf("%gs", l.TimeoutSeconds)},
@@ -69,7 +61,11 @@ func (l Lock) facts() []fact {
 		{"host architecture", l.Host.Arch},
 		{"engine", l.Engine.Name},
 		{"engine transport", l.Engine.Transport},
+	}...)
+	if l.Limit > 0 {
+		f = append(f, fact{"limit of tasks", fmt.Sprint(l.Limit)})
 	}
+	f = append(f, fact{"shard", l.Shard.String()})
 	for _, name := range l.Verdicts() {
 		f = append(f, fact{"verdict " + name, l.VerdictVersion(name)})
 	}
@@ -80,6 +76,32 @@ func (l Lock) facts() []fact {
 			fact{"recipe of image " + img.Name, img.Recipe},
 			fact{"base of image " + img.Name, img.Base},
 			fact{"packages of image " + img.Name, textDigest(strings.Join(packages, "\n"))})
+	}
+	return f
+}
+
+// pairFacts are those of the agents and their models. Where there are several,
+// each is named by its place: which pairing it is, is a fact of its own.
+func (l Lock) pairFacts() []fact {
+	var f []fact
+	pairs := l.Pairs()
+	for i, p := range pairs {
+		of := ""
+		if len(pairs) > 1 {
+			of = fmt.Sprintf(" (pairing %d)", i+1)
+		}
+		f = append(f,
+			fact{"agent" + of, p.Agent.Name},
+			fact{"agent version" + of, p.Agent.Version},
+			fact{"agent's wire format" + of, p.Agent.Wire},
+			fact{"reasoning effort" + of, p.Agent.Effort},
+			fact{"instructions of the workspace" + of, fmt.Sprint(p.Agent.Instructions)},
+			fact{"agent's definition" + of, definitionDigest(p.Agent.Definition)},
+			fact{"model" + of, p.Model},
+			fact{"provider" + of, p.Provider.Description},
+			fact{"prices" + of, p.Provider.Prices}, // or a part of a run's cost would be unknown
+			fact{"encryption" + of, p.Provider.TLS},
+			fact{"scripted model" + of, fmt.Sprint(p.Provider.Scripted)})
 	}
 	return f
 }
