@@ -60,6 +60,7 @@ type Pairing struct {
 	Agent    Agent    `json:"agent"`
 	Model    string   `json:"model"`
 	Provider Provider `json:"provider"`
+	Retry    Retry    `json:"retry"`
 }
 
 // Shard is a part of a plan: every Count-th trial, beginning with the one whose
@@ -233,7 +234,17 @@ func (l Lock) Pairs() []Pairing {
 	if len(l.Pairings) > 0 {
 		return l.Pairings
 	}
-	return []Pairing{{Agent: l.Agent, Model: l.Model, Provider: l.Provider}}
+	return []Pairing{{Agent: l.Agent, Model: l.Model, Provider: l.Provider, Retry: l.Retry}}
+}
+
+// RetryOf says when a trial of the run gets another attempt.
+func (l Lock) RetryOf(t Trial) Retry {
+	for _, p := range l.Pairings {
+		if p.Agent.Name == t.Agent && p.Agent.Version == t.Version && p.Model == t.Model {
+			return p.Retry
+		}
+	}
+	return l.Retry
 }
 
 // Verdict is the name of the verdict that reports use by default.

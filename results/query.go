@@ -27,7 +27,7 @@ func (s *Store) ResultsBy(ctx context.Context, scorer string) iter.Seq2[TrialRes
 func (s *Store) results(ctx context.Context, scorer string, needed []string) iter.Seq2[TrialResult, error] {
 	return func(yield func(TrialResult, error) bool) {
 		err := s.eachResult(ctx, func(t TrialResult) bool {
-			t.judge(s.lock.Retry, scorer, needed)
+			t.judge(s.lock.RetryOf(t.Trial), scorer, needed)
 			return yield(t, nil)
 		})
 		if err != nil {

@@ -35,6 +35,7 @@ const (
 // attempt is one sandboxed execution for a trial.
 type attempt struct {
 	sweep *Sweep
+	pair  *Pairing
 	trial results.Trial
 	task  *tasks.Task
 
@@ -72,13 +73,14 @@ type procEnd struct {
 
 // attempt makes one attempt and records it. The error is one of the store;
 // everything else that goes wrong is the attempt's outcome.
-func (s *Sweep) attempt(ctx context.Context, t results.Trial, task *tasks.Task) (*attempt, error) {
+func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (*attempt, error) {
+	t := open.trial
 	record, err := s.Store.StartAttempt(context.WithoutCancel(ctx), t.Key)
 	if err != nil {
 		return nil, err
 	}
-	s.Observer.observe(Event{Kind: AttemptStarted, Task: task.ID, Attempt: record.Number})
-	a := &attempt{sweep: s, trial: t, task: task, record: record,
+	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptStarted, Task: task.ID, Attempt: record.Number})
+	a := &attempt{sweep: s, pair: open.pair, trial: t, task: task, record: record,
 		out: newOutputs(s.Settings.OutputBytes)}
 	if a.art, err = s.Store.BeginArtefacts(t.Key, record.Number); err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (s *Sweep) attempt(ctx context.Context, t results.Trial, task *tasks.Task) 
 	if err := a.save(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	s.Observer.observe(Event{Kind: AttemptEnded, Task: task.ID, Attempt: record.Number, Outcome: a.record.Outcome,
+	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptEnded, Task: task.ID, Attempt: record.Number, Outcome: a.record.Outcome,
 		Reason: a.record.Reason, Wall: a.record.Ended.Sub(a.record.Started)})
 	return a, nil
 }
@@ -97,7 +99,7 @@ func (s *Sweep) attempt(ctx context.Context, t results.Trial, task *tasks.Task) 
 // perform goes from an empty box to the collected evidence. Whatever fails on
 // the way, the box is removed at the end.
 func (a *attempt) perform(ctx context.Context) {
-	if a.sweep.Agent.Traits().Bare != "" {
+	if a.pair.Agent.Traits().Bare != "" {
 		a.performBare(ctx)
 		return
 	}
@@ -151,7 +153,7 @@ func (a *attempt) spec() sandbox.Spec {
 		files[p] = []byte(text)
 	}
 	return sandbox.Spec{
-		Image:   a.sweep.Image,
+		Image:   a.pair.Image,
 		Command: relay.ServeCommand(relay.ServeOptions{Deadline: life}),
 		Guest:   true, Home: true, Workspace: files,
 		Network: set.Network, Limits: set.Limits,
@@ -171,7 +173,7 @@ func (a *attempt) openGateway() error {
 	if err != nil {
 		return errors.Join(err, recording.Close())
 	}
-	m := a.sweep.Model
+	m := a.pair.Model
 	a.gate, err = a.sweep.Gateway.Open(gateway.SessionOptions{
 		Upstream: m.Upstream, Model: m.Wire, Login: m.Login, Record: recorder,
 		Script: gateway.Script{
@@ -201,10 +203,10 @@ func (a *attempt) openGateway() error {
 
 // wires are those that the agent was told to speak.
 func (a *attempt) wires() []gateway.Wire {
-	if a.sweep.Ask.Wire == "" {
+	if a.pair.Ask.Wire == "" {
 		return nil
 	}
-	return []gateway.Wire{gateway.Wire(a.sweep.Ask.Wire)}
+	return []gateway.Wire{gateway.Wire(a.pair.Ask.Wire)}
 }
 
 func (a *attempt) openExchange(e gateway.Exchange) error {
@@ -225,20 +227,20 @@ func (a *attempt) addExchange(e gateway.Exchange) error {
 
 // prepare asks the agent how it is to be started.
 func (a *attempt) prepare(session string) (err error) {
-	host, ask := fmt.Sprintf("http://127.0.0.1:%d", relay.Port), a.sweep.Ask
+	host, ask := fmt.Sprintf("http://127.0.0.1:%d", relay.Port), a.pair.Ask
 	a.job = agent.Job{
-		Model: a.sweep.Model.Agent, Prompt: a.task.Statement, SessionID: session,
+		Model: a.pair.Model.Agent, Prompt: a.task.Statement, SessionID: session,
 		Root: host + a.gate.Root(), BaseURL: host + a.gate.BasePath(),
 		Wire: ask.Wire, Effort: ask.Effort, Instructions: ask.Instructions,
 		Workspace: sandbox.WorkspaceDir, Home: sandbox.HomeDir,
 	}
-	if a.sweep.Model.Login != nil {
+	if a.pair.Model.Login != nil {
 		a.job.Login = agent.Login(a.gate.GuestLogin(fmt.Sprintf("127.0.0.1:%d", relay.Port)))
 	}
-	if a.sweep.Agent.Traits().Solution {
+	if a.pair.Agent.Traits().Solution {
 		a.job.Solution = a.task.Reference
 	}
-	if a.launch, err = a.sweep.Agent.Launch(a.job); err != nil {
+	if a.launch, err = a.pair.Agent.Launch(a.job); err != nil {
 		// Trying again cannot mend it.
 		return &sandbox.Fault{Op: "starting the agent", Kind: sandbox.FaultBadSpec, Err: err}
 	}
@@ -303,8 +305,7 @@ func (a *attempt) close(ctx context.Context) {
 	}
 	if a.box != nil {
 		if err := a.box.Remove(ctx); err != nil {
-			a.sweep.Observer.observe(Event{Kind: Notice, Task: a.task.ID, Attempt: a.record.Number,
-				Reason: plainLine(fmt.Sprintf("a box was left behind, the next start removes it: %v", err))})
+			a.notice(fmt.Sprintf("a box was left behind, the next start removes it: %v", err))
 		}
 	}
 	for _, done := range []chan struct{}{a.served, a.exited} {

@@ -95,10 +95,10 @@ func (a *attempt) converse(ctx context.Context, asker model.Asker) (asked, error
 }
 
 func (a *attempt) bareJob() model.Job {
-	set, ag := a.sweep.Settings, a.sweep.Agent
+	set, ag := a.sweep.Settings, a.pair.Agent
 	return model.Job{
 		Agent: ag.Name(), Version: ag.Version(), SessionID: a.job.SessionID,
-		Form: model.Form(ag.Traits().Bare), Wire: a.job.Wire, Model: a.sweep.Model.Wire, Effort: a.job.Effort,
+		Form: model.Form(ag.Traits().Bare), Wire: a.job.Wire, Model: a.pair.Model.Wire, Effort: a.job.Effort,
 		Code: a.task.Starter, Problem: a.task.Statement, AskTime: set.Timeout + set.MaxWait + slack,
 	}
 }

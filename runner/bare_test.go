@@ -31,8 +31,8 @@ func bareRig(t *testing.T, name, wire, behaviour string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.sweep.Agent, r.sweep.Ask, r.sweep.Image = ag, runner.Ask{Wire: wire}, ""
-	r.sweep.Model = runner.Model{Name: "scripted", Agent: "scripted-1", Wire: "scripted-1", Upstream: up}
+	r.sweep.Pairings[0].Agent, r.sweep.Pairings[0].Ask, r.sweep.Pairings[0].Image = ag, runner.Ask{Wire: wire}, ""
+	r.sweep.Pairings[0].Model = runner.Model{Name: "scripted", Agent: "scripted-1", Wire: "scripted-1", Upstream: up}
 	return r
 }
 
@@ -102,7 +102,7 @@ func checkBareAttempt(t *testing.T, r *rig, tr results.TrialResult, requests int
 // A model whose answers are empty was heard all the same: it has no output.
 func TestBareEmptyAnswers(t *testing.T) {
 	r := bareRig(t, "llm", "chat", "solve")
-	r.sweep.Model.Upstream = emptyAnswers{}
+	r.sweep.Pairings[0].Model.Upstream = emptyAnswers{}
 	r.run(t)
 	wantWords(t, r, map[string]int{string(results.NoOutput): 10})
 }

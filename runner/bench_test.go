@@ -55,15 +55,16 @@ func BenchmarkRealTrial(b *testing.B) {
 		b.Fatal(err)
 	}
 	set := runner.Settings{Jobs: 1, Repetitions: b.N, Timeout: time.Minute, Grace: time.Second, OutputBytes: 1 << 20,
-		Limits: sandbox.DefaultLimits(), Network: sandbox.NetworkNone, Retry: results.Retry{Attempts: 1}, BreakAfter: 1}
-	store, err := results.Create(filepath.Join(b.TempDir(), "run"), results.Lock{Run: "bench", Retry: set.Retry,
+		Limits: sandbox.DefaultLimits(), Network: sandbox.NetworkNone, BreakAfter: 1}
+	store, err := results.Create(filepath.Join(b.TempDir(), "run"), results.Lock{Run: "bench", Retry: results.Retry{Attempts: 1},
 		Scorer: results.Scorer{Verdicts: []string{"strict"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	s := runner.Sweep{Source: src, Store: store, Agent: nop{}, Scorer: equal{}, Engine: engine, Image: img.ID,
-		Model:   runner.Model{Name: "none", Agent: "none", Wire: "none", Upstream: up},
+	s := runner.Sweep{Source: src, Store: store, Scorer: equal{}, Engine: engine,
+		Pairings: []runner.Pairing{{Agent: nop{}, Image: img.ID,
+			Model: runner.Model{Name: "none", Agent: "none", Wire: "none", Upstream: up}}},
 		Gateway: gateway.New(gateway.Options{}), Settings: set, Stop: runner.NewStopper(),
 		Connect: func(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {
 			return relay.Accept(ctx, stdio, relay.Bounds{})

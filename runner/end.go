@@ -223,7 +223,7 @@ func (a *attempt) readTrace() {
 	defer dir.Close()
 	// A trace that cannot be read voids nothing that was paid for.
 	stdout := filepath.Join(a.art.Root().Name(), results.StdoutFile)
-	a.evidence.Trace, err = a.sweep.Agent.ReadTrace(dir, stdout, a.job)
+	a.evidence.Trace, err = a.pair.Agent.ReadTrace(dir, stdout, a.job)
 	if err != nil {
 		a.collected.HomeState = "partial"
 	}
@@ -233,9 +233,9 @@ func (a *attempt) readTrace() {
 // conclude turns the evidence into the record.
 func (a *attempt) conclude() {
 	r := &a.record
-	traits := a.sweep.Agent.Traits()
+	traits := a.pair.Agent.Traits()
 	// Of connections that the box has to itself no answer is seen.
-	unseen := !traits.AsksModel() || a.sweep.Model.Login.Passthrough()
+	unseen := !traits.AsksModel() || a.pair.Model.Login.Passthrough()
 	a.evidence.Success, a.evidence.NoModel = traits.Success, unseen
 	if a.gate != nil {
 		a.concludeGateway()

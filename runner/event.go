@@ -22,6 +22,7 @@ const (
 // Event is what a progress display or a log is told.
 type Event struct {
 	Kind    EventKind
+	Who     string // agent and model, "" where the run has only one pairing
 	Task    tasks.ID
 	Attempt int
 	Outcome results.Outcome
@@ -30,6 +31,20 @@ type Event struct {
 	Wall    time.Duration
 	Planned int // with SweepPlanned: all trials, and those done before
 	Done    int
+}
+
+// who names a pairing in events, where the sweep has several.
+func (s *Sweep) who(p *Pairing) string {
+	if len(s.Pairings) < 2 {
+		return ""
+	}
+	return p.String()
+}
+
+// notice says something about an attempt that a person should read.
+func (a *attempt) notice(text string) {
+	a.sweep.Observer.observe(Event{Kind: Notice, Who: a.sweep.who(a.pair), Task: a.task.ID, Attempt: a.record.Number,
+		Reason: plainLine(text)})
 }
 
 // Observer receives events, from several goroutines. Nil is a deaf one.

@@ -30,7 +30,7 @@ func TestAgentsWithoutModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, filepath.Join(t.TempDir(), "run"))
-			r.sweep.Agent = builtIn(t, name)
+			r.sweep.Pairings[0].Agent = builtIn(t, name)
 			sum := r.run(t)
 			if sum.WithoutOutcome != 0 || sum.Paused != "" || r.model.calls != 0 {
 				t.Errorf("summary %+v, %d model calls", sum, r.model.calls)
@@ -64,7 +64,7 @@ func (p prepared) Launch(j agent.Job) (agent.Launch, error) {
 // Files that an agent wants are in its home before it starts.
 func TestFilesOfTheAgent(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
-	r.sweep.Agent = prepared{files: map[string]string{"settings.json": "{}", "prompt.txt": strings.Repeat("p", 200<<10)}}
+	r.sweep.Pairings[0].Agent = prepared{files: map[string]string{"settings.json": "{}", "prompt.txt": strings.Repeat("p", 200<<10)}}
 	r.world.before = func(box *fake.Box) {
 		for name, size := range map[string]int{"settings.json": 2, "prompt.txt": 200 << 10} {
 			if text, err := os.ReadFile(filepath.Join(box.Home(), name)); err != nil || len(text) != size {
@@ -81,7 +81,7 @@ func TestFilesOfTheAgent(t *testing.T) {
 func TestAgentThatCannotBeStarted(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
 	r.sweep.Settings.Jobs = 1
-	r.sweep.Agent = prepared{err: errors.New("an argument of 200000 bytes")}
+	r.sweep.Pairings[0].Agent = prepared{err: errors.New("an argument of 200000 bytes")}
 	sum := r.run(t)
 	if !strings.Contains(sum.Paused, "starting the agent: bad spec: an argument of 200000 bytes") || sum.Pending != 10 || r.model.calls != 0 {
 		t.Errorf("summary %+v, %d model calls", sum, r.model.calls)
@@ -92,7 +92,7 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 func TestFilesThatDoNotFit(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
 	r.sweep.Settings.Jobs = 1
-	r.sweep.Agent = prepared{files: map[string]string{"no/such/folder": "x"}}
+	r.sweep.Pairings[0].Agent = prepared{files: map[string]string{"no/such/folder": "x"}}
 	sum := r.run(t)
 	if !strings.Contains(sum.Paused, "writing files of the agent into /home/agent: exit code 1") || r.model.calls != 0 {
 		t.Errorf("summary %+v, %d model calls", sum, r.model.calls)

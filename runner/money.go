@@ -90,8 +90,7 @@ func (a *attempt) compareUsage() {
 		return
 	}
 	if why := t.FormatChanged(); why != "" {
-		a.sweep.Observer.observe(Event{Kind: Notice, Task: a.task.ID, Attempt: a.record.Number,
-			Reason: plainLine("the agent's session file: " + why)})
+		a.notice("the agent's session file: " + why)
 	}
 	a.metered.mu.Lock()
 	defer a.metered.mu.Unlock()

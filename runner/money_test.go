@@ -15,7 +15,7 @@ import (
 // tenDollars makes each request of a toy cost ten dollars, at worst and in
 // fact: ten tokens of output at a million dollars a million.
 func tenDollars(r *rig) {
-	r.sweep.Model.Price = &price.Model{Name: "toy-model/toy-model", MaxOutput: 10, Rates: price.Rates{Output: 1e6}}
+	r.sweep.Pairings[0].Model.Price = &price.Model{Name: "toy-model/toy-model", MaxOutput: 10, Rates: price.Rates{Output: 1e6}}
 }
 
 // spendingOf is what the run's books say, as a resume gives it to its budget.

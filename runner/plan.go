@@ -20,6 +20,7 @@ type plan struct {
 // verdicts that it has already.
 type openTrial struct {
 	trial    results.Trial
+	pair     *Pairing
 	attempts []results.Attempt
 	verdicts []results.Verdict
 	toScore  *results.Attempt // set when verdicts are all that it lacks
@@ -41,6 +42,7 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 	if err := s.Store.Plan(ctx, trials); err != nil {
 		return nil, err
 	}
+	pairs := s.pairsByName()
 	p := &plan{open: map[tasks.ID][]openTrial{}}
 	for t, err := range s.Store.Results(ctx) {
 		if err != nil {
@@ -51,7 +53,10 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 			p.done++
 			continue
 		}
-		open := openTrial{trial: t.Trial}
+		open := openTrial{trial: t.Trial, pair: pairs[pairName{t.Agent, t.Version, t.Model}]}
+		if open.pair == nil {
+			return nil, fmt.Errorf("the plan has a trial of %s@%s with %s, which this sweep has not", t.Agent, t.Version, t.Model)
+		}
 		for _, a := range t.Attempts {
 			open.attempts = append(open.attempts, a.Attempt)
 		}
@@ -66,24 +71,58 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 	return p, nil
 }
 
+// pairName is what tells pairings apart in the records of trials.
+type pairName struct{ agent, version, model string }
+
+func (s *Sweep) pairsByName() map[pairName]*Pairing {
+	pairs := map[pairName]*Pairing{}
+	for i := range s.Pairings {
+		p := &s.Pairings[i]
+		pairs[pairName{p.Agent.Name(), p.Agent.Version(), p.Model.Name}] = p
+	}
+	return pairs
+}
+
+// trials are those of the source that this run has: task by task, so that what
+// is done of an unfinished run is the same for all pairings.
 func (s *Sweep) trials(ctx context.Context) ([]results.Trial, error) {
 	var trials []results.Trial
-	lock := s.Store.Lock()
+	seq, settings := 0, s.settingsOfPairs()
 	for task, err := range s.Source.Tasks(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("generating tasks: %w", err)
 		}
+		digest := task.Digest() + "+" + task.StatementDigest()
 		for rep := 1; rep <= s.Settings.Repetitions; rep++ {
-			t := results.Trial{
-				TaskID: task.ID, TaskDigest: task.Digest() + "+" + task.StatementDigest(), Cell: task.Cell,
-				Instance: task.Instance, SampleID: task.SampleID, Agent: s.Agent.Name(), Version: s.Agent.Version(),
-				Model: s.Model.Name, Repetition: rep, Settings: lock.Settings, Seq: len(trials),
+			for i := range s.Pairings {
+				p := &s.Pairings[i]
+				t := results.Trial{
+					TaskID: task.ID, TaskDigest: digest, Cell: task.Cell,
+					Instance: task.Instance, SampleID: task.SampleID, Agent: p.Agent.Name(), Version: p.Agent.Version(),
+					Model: p.Model.Name, Repetition: rep, Settings: settings[i], Seq: seq,
+				}
+				seq++
+				t.Key = results.TrialKey(t)
+				if s.Select == nil || s.Select(t) {
+					trials = append(trials, t)
+				}
 			}
-			t.Key = results.TrialKey(t)
-			trials = append(trials, t)
 		}
 	}
 	return trials, nil
+}
+
+// settingsOfPairs are the digests of what each pairing's trials are made under.
+func (s *Sweep) settingsOfPairs() []string {
+	lock := s.Store.Lock()
+	digests := []string{lock.Settings}
+	for i, p := range lock.Pairings {
+		if i == 0 {
+			digests = digests[:0]
+		}
+		digests = append(digests, lock.SettingsOf(p.Agent))
+	}
+	return digests
 }
 
 // exchangeRecord is a gateway's exchange in the words of the store.

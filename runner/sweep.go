@@ -22,16 +22,18 @@ import (
 type Sweep struct {
 	Source tasks.Source
 	Store  *results.Store
-	Agent  agent.Agent
-	Model  Model
-	Ask    Ask
-	Scorer Scorer
+	// Pairings are the agents with their models, in the order of the store's
+	// lock. No two have the same agent, version and model.
+	Pairings []Pairing
+	Scorer   Scorer
 	// Verdicts names those that every trial gets, nil for those of the store's
 	// lock. Without one that the lock names a trial is not done.
 	Verdicts []string
 
+	// Select says which trials of the plan this run has; nil for all.
+	Select func(results.Trial) bool
+
 	Engine  sandbox.Engine
-	Image   string // ID of the agent's image
 	Gateway *gateway.Gateway
 	// Budget bounds what the run may spend; nil bounds nothing. When it is used
 	// up the sweep ends in order, and what was not finished stays pending.
@@ -45,12 +47,30 @@ type Sweep struct {
 	Connect func(ctx context.Context, stdio io.ReadWriteCloser) (ModelConn, error)
 	// Pause waits between two attempts of a trial; nil waits by the clock.
 	Pause func(ctx context.Context, d time.Duration) error
+	// Room says why nothing new can be started just now, "" when it can; nil
+	// always can. It is asked before each attempt and again while one waits.
+	Room func(ctx context.Context) string
 
 	breaker breaker
+	places  places
 
 	mu     sync.Mutex
 	paused string // why the breaker paused the sweep
 	failed error  // what made going on pointless: the store cannot be written
+	noRoom string // why nothing new is started just now
+}
+
+// Pairing is an agent with the model that it is given.
+type Pairing struct {
+	Agent agent.Agent
+	Model Model
+	Ask   Ask
+	Image string // ID of the agent's image
+}
+
+// String is the pairing's name for people.
+func (p *Pairing) String() string {
+	return p.Agent.Name() + "@" + p.Agent.Version() + " " + p.Model.Name
 }
 
 // Model is what answers the agent.
@@ -100,7 +120,6 @@ type Settings struct {
 	OutputBytes int64
 	Limits      sandbox.Limits
 	Network     sandbox.Network
-	Retry       results.Retry
 	BreakAfter  int // attempts in a row that failed outside of the agent
 }
 
@@ -135,6 +154,7 @@ func (s *Sweep) Run(ctx context.Context) (Summary, error) {
 
 func (s *Sweep) prepare() {
 	s.breaker.limit = s.Settings.BreakAfter
+	s.places.set(s.Settings.Jobs)
 	if s.Pause == nil {
 		s.Pause = sleep
 	}
@@ -153,11 +173,14 @@ func (s *Sweep) abortable(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
+// SetJobs changes how many trials are worked on at the same time, also while
+// the sweep runs: what is more than that ends as it would have.
+func (s *Sweep) SetJobs(n int) { s.places.set(n) }
+
 // work gives every open trial to the group, in plan order. Generating the
 // tasks again is cheaper than holding them all.
 func (s *Sweep) work(ctx context.Context, todo *plan) error {
 	var g errgroup.Group
-	g.SetLimit(s.Settings.Jobs)
 	err := func() error {
 		if len(todo.open) == 0 {
 			return nil
@@ -167,10 +190,14 @@ func (s *Sweep) work(ctx context.Context, todo *plan) error {
 				return fmt.Errorf("generating tasks: %w", err)
 			}
 			for _, t := range todo.take(task.ID) {
-				if s.Stop.Level() >= Drain {
+				if !s.places.take(s.Stop.Reached(Drain)) {
 					return nil
 				}
-				g.Go(func() error { s.trial(ctx, t, &task); return nil })
+				g.Go(func() error {
+					defer s.places.free()
+					s.trial(ctx, t, &task)
+					return nil
+				})
 			}
 			if len(todo.open) == 0 {
 				return nil

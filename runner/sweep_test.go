@@ -124,7 +124,7 @@ func (m silentModel) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSweepRecordsCutRequests(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
 	m := silentModel{make(chan struct{}, 10)}
-	r.sweep.Model.Upstream = m
+	r.sweep.Pairings[0].Model.Upstream = m
 	r.sweep.Settings.Jobs = 1
 	go func() {
 		<-m.asked

@@ -310,8 +310,8 @@ func newRig(t testing.TB, dir string) *rig {
 		t.Fatal(err)
 	}
 	set := runner.Settings{Jobs: 2, Repetitions: 1, Timeout: time.Minute, MaxWait: time.Minute, Grace: time.Second,
-		OutputBytes: 1 << 20, Network: sandbox.NetworkNone, Retry: results.DefaultRetry(), BreakAfter: 5}
-	store, err := openOrCreate(dir, set)
+		OutputBytes: 1 << 20, Network: sandbox.NetworkNone, BreakAfter: 5}
+	store, err := openOrCreate(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,9 +319,10 @@ func newRig(t testing.TB, dir string) *rig {
 	r := &rig{store: store, world: newWorld(), model: &model{answer: solving(t, src)}}
 	r.host = fake.NewHost(r.world.options(t.TempDir()))
 	r.sweep = &runner.Sweep{
-		Source: src, Store: store, Agent: toy{}, Scorer: equal{},
-		Model:  runner.Model{Name: "toy-model", Agent: "toy-model", Wire: "toy-model", Upstream: r.model},
-		Engine: r.host.Connect(), Image: toyImage,
+		Source: src, Store: store, Scorer: equal{},
+		Pairings: []runner.Pairing{{Agent: toy{}, Image: toyImage,
+			Model: runner.Model{Name: "toy-model", Agent: "toy-model", Wire: "toy-model", Upstream: r.model}}},
+		Engine:   r.host.Connect(),
 		Gateway:  gateway.New(gateway.Options{Retry: gateway.RetryBudget{Tries: 1}}),
 		Settings: set, Stop: runner.NewStopper(),
 		Connect: func(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {
@@ -337,8 +338,8 @@ func newRig(t testing.TB, dir string) *rig {
 	return r
 }
 
-func openOrCreate(dir string, set runner.Settings) (*results.Store, error) {
-	store, err := results.Create(dir, results.Lock{Run: "toy", Retry: set.Retry,
+func openOrCreate(dir string) (*results.Store, error) {
+	store, err := results.Create(dir, results.Lock{Run: "toy", Retry: results.DefaultRetry(),
 		Scorer: results.Scorer{Verdicts: []string{"strict"}}})
 	var exists *results.ExistsError
 	if errors.As(err, &exists) {

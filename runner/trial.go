@@ -20,16 +20,19 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 		s.finish(ctx, open, task, *open.toScore, nil)
 		return
 	}
-	attempts := open.attempts
+	attempts, retry := open.attempts, s.Store.Lock().RetryOf(open.trial)
 	var code tasks.Files
-	for s.Settings.Retry.Again(attempts) {
+	for retry.Again(attempts) {
 		if s.Stop.Level() >= Drain {
 			return // the next attempt is for a resume
 		}
 		if err := s.pauseBefore(ctx, attempts[len(open.attempts):]); err != nil {
 			return
 		}
-		a, err := s.attempt(ctx, open.trial, task)
+		if !s.awaitRoom(ctx) {
+			return
+		}
+		a, err := s.attempt(ctx, open, task)
 		if err != nil {
 			s.fail(fmt.Errorf("recording an attempt of %s: %w", task.ID, err))
 			return
@@ -91,7 +94,7 @@ func (s *Sweep) finish(ctx context.Context, open openTrial, task *tasks.Task, la
 	if last.Outcome.HasCode() && !last.Unscored {
 		verdicts, err := s.score(ctx, open, task, last, code)
 		if err != nil {
-			s.Observer.observe(Event{Kind: Notice, Task: task.ID, Attempt: last.Number,
+			s.Observer.observe(Event{Who: s.who(open.pair), Kind: Notice, Task: task.ID, Attempt: last.Number,
 				Reason: plainLine(notScored(verdicts, err))})
 			return
 		}
@@ -102,7 +105,7 @@ func (s *Sweep) finish(ctx context.Context, open openTrial, task *tasks.Task, la
 			}
 		}
 	}
-	s.Observer.observe(Event{Kind: TrialDone, Task: task.ID, Attempt: last.Number, Outcome: last.Outcome, Word: word, Reason: reason})
+	s.Observer.observe(Event{Who: s.who(open.pair), Kind: TrialDone, Task: task.ID, Attempt: last.Number, Outcome: last.Outcome, Word: word, Reason: reason})
 }
 
 // notScored says what is missing of a trial's verdicts, and why.
@@ -153,7 +156,7 @@ func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a r
 			return have, nil
 		}
 		var broken *score.TaskDefect // the same tomorrow
-		if k >= s.Settings.Retry.Infra || ctx.Err() != nil || errors.As(err, &broken) {
+		if k >= s.Store.Lock().RetryOf(open.trial).Infra || ctx.Err() != nil || errors.As(err, &broken) {
 			return have, err
 		}
 		if err := s.Pause(ctx, pause(k)); err != nil {

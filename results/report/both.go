@@ -78,7 +78,7 @@ func BuildBoth(all Results, lock results.Lock, opts Options, first, second strin
 			return nil, fmt.Errorf("building the report: %w", err)
 		}
 		for i, name := range scorers {
-			view := t.By(name, lock.Retry)
+			view := t.By(name, lock.RetryOf(t.Trial))
 			builders[i].add(&view)
 		}
 		both.compare(&t, first, second)

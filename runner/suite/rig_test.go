@@ -131,7 +131,7 @@ func settings() runner.Settings {
 	return runner.Settings{
 		Jobs: 1, Repetitions: 1, Timeout: 5 * time.Minute, MaxWait: time.Minute, Grace: 10 * time.Second,
 		OutputBytes: 64 << 20, Network: sandbox.NetworkNone, Limits: sandbox.DefaultLimits(),
-		Retry: results.Retry{Attempts: 1}, BreakAfter: 5,
+		BreakAfter: 5,
 	}
 }
 
@@ -152,7 +152,7 @@ func (o order) store(t *testing.T) (*results.Store, string) {
 	if dir == "" {
 		dir = filepath.Join(t.TempDir(), "run")
 		store, err = results.Create(dir, results.Lock{
-			Run: "suite", Retry: o.settings.Retry, Scorer: results.Scorer{Verdicts: score.Verdicts()}})
+			Run: "suite", Retry: results.Retry{Attempts: 1}, Scorer: results.Scorer{Verdicts: score.Verdicts()}})
 	} else if store, err = results.Open(dir, results.ReadWrite); err == nil {
 		_, err = store.Recover(context.Background())
 	}
@@ -171,8 +171,9 @@ func (r *rig) run(t *testing.T, o order) outcome {
 	var err error
 	var mu sync.Mutex
 	s := runner.Sweep{
-		Source: list{o.task}, Store: store, Agent: o.agent, Model: o.model, Ask: o.ask,
-		Scorer: r.scorer, Verdicts: score.Verdicts(), Engine: r.engine, Image: o.image,
+		Source: list{o.task}, Store: store,
+		Pairings: []runner.Pairing{{Agent: o.agent, Model: o.model, Ask: o.ask, Image: o.image}},
+		Scorer:   r.scorer, Verdicts: score.Verdicts(), Engine: r.engine,
 		Gateway: o.gateway, Budget: o.budget, Settings: o.settings, Stop: runner.NewStopper(),
 		Connect: func(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {
 			return relay.Accept(ctx, stdio, relay.Bounds{})
