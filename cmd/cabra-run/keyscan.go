@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cabra-run/results"
@@ -16,12 +17,17 @@ type keyed interface{ Mask() *gateway.Mask }
 // scanForKeys looks for every key in use in all that a run has stored, plain
 // and in the usual encodings. Everything is masked on its way to the disk, so a
 // hit is a defect, and the run must not be published.
-func (a *app) scanForKeys(ctx context.Context, store *results.Store, m runner.Model) error {
-	up, ok := m.Upstream.(keyed)
-	if !ok {
+func (a *app) scanForKeys(ctx context.Context, store *results.Store, pairs []runner.Pairing) error {
+	var masks []*gateway.Mask
+	for _, p := range pairs {
+		if up, ok := p.Model.Upstream.(keyed); ok && !slices.Contains(masks, up.Mask()) {
+			masks = append(masks, up.Mask())
+		}
+	}
+	if len(masks) == 0 {
 		return nil
 	}
-	mask := up.Mask()
+	mask := gateway.Join(masks...)
 	a.say("looking for keys in everything that was stored …")
 	files, err := store.Scan(ctx, mask.FoundIn)
 	if err != nil { // a recording that a crash has torn, for one

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/docker/go-units"
@@ -20,9 +22,13 @@ import (
 
 // sweepOptions are the flags of a new run.
 type sweepOptions struct {
-	agent, model, grid string
-	run                string
-	repetitions        int
+	agents, models []string
+	grid           string
+	limit          int
+	shard          string
+	sweepFile      string
+	run            string
+	repetitions    int
 	asking
 	generation
 	dryRun bool
@@ -56,11 +62,17 @@ type pace struct {
 }
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.agent, "agent", "", "agent under test: NAME, NAME@VERSION or a FILE.toml of your own (see: cabra-run agents)")
-	f.StringVar(&o.model, "model", "", `model name; "scripted[:BEHAVIOUR]" needs no key and costs nothing`)
+	f.StringSliceVar(&o.agents, "agent", nil, "agent under test: NAME, NAME@VERSION or a FILE.toml of your own (see: cabra-run agents); "+
+		"several are each given every model")
+	f.StringSliceVar(&o.models, "model", nil, `model name, or several; "scripted[:BEHAVIOUR]" needs no key and costs nothing`)
 	f.StringVar(&o.grid, "grid", "", "preset, task id or expression (see: cabra-run tasks list --help)")
 	f.StringVar(&o.run, "run", "", "name or path of the new run (default: made from time, agent and grid)")
-	f.IntVar(&o.repetitions, "repetitions", 1, "trials of each task")
+	f.IntVar(&o.repetitions, "repetitions", 1, "trials of each task (or --repeat)")
+	f.IntVar(&o.repetitions, "repeat", 1, "the same as --repetitions")
+	_ = f.MarkHidden("repeat") // fails only for a flag that is not there
+	f.IntVar(&o.limit, "limit", 0, "run only the first N tasks of the grid")
+	f.StringVar(&o.shard, "shard", "", "run only part I of N of the plan, as I/N; unite the finished parts by: cabra-run merge")
+	f.StringVar(&o.sweepFile, "sweep", "", "TOML file that holds what these flags hold, by their names; a flag given beside it wins")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what would be run and stop")
 	f.StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image (default: pull, else bootstrap)")
 	f.StringVar(&o.network, "network", "none", "network of the boxes: none, or bridge as in the paper's first runs")
@@ -99,56 +111,71 @@ func (o *pace) addFlags(f *pflag.FlagSet) {
 
 // parsed is a sweepOptions whose values were all checked.
 type parsed struct {
-	agent    agent.Agent
-	model    runner.Model
-	ask      runner.Ask
-	provider results.Provider
+	pairs    []chosen // at least one
 	grid     tasks.Grid
+	limit    int
+	shard    results.Shard
 	settings runner.Settings
 	budget   gateway.BudgetOptions
 }
 
 // parse checks every value before anything is made; its errors are usage errors.
 func (o *sweepOptions) parse() (parsed, error) {
-	var p parsed
+	p := parsed{limit: o.limit}
 	if o.files != "" && o.grid == "" {
 		o.grid = wholeTree
 	}
-	if err := missing("--agent", o.agent, "cabra-run agents"); err != nil {
-		return p, err
+	err := missing("--agent", strings.Join(o.agents, ""), "cabra-run agents")
+	if err == nil {
+		err = o.checkNeeds()
 	}
-	var err error
-	if p.agent, err = agent.Find(o.agent); err != nil {
-		return p, &codedError{err: err, code: exitUsage}
-	}
-	if p.agent.Traits().AsksModel() {
-		err = missing("--model", o.model, "cabra-run --help")
-	}
-	if err = errors.Join(err, missing("--grid", o.grid, "cabra-run tasks list --help")); err != nil {
+	if err != nil {
 		return p, err
 	}
 	if p.grid, err = o.parseGrid(o.grid); err != nil {
 		return p, err
 	}
-	if p.model, p.provider, err = agentModel(p.agent, o.model, o.providerOptions); err != nil {
-		return p, err
-	}
-	if p.ask, err = o.choose(p.agent, p.model); err != nil {
+	if p.pairs, err = o.pairings(); err != nil {
 		return p, err
 	}
 	if p.settings, err = o.settings(); err != nil {
 		return p, err
 	}
-	if p.budget, err = o.budgetOptions.parse(p.model); err != nil {
+	if p.shard, err = parseShard(o.shard); err != nil {
 		return p, err
 	}
-	if p.provider.Scripted {
-		p.settings.Retry.Provider = 0 // its failures are meant
+	p.budget, err = o.budgetOptions.parseFor(p.pairs)
+	return p, err
+}
+
+// checkNeeds reports at once all that is missing beside the agent.
+func (o *sweepOptions) checkNeeds() error {
+	var errs []error
+	for _, name := range o.agents {
+		ag, err := agent.Find(name)
+		if err != nil {
+			return &codedError{err: err, code: exitUsage}
+		}
+		if ag.Traits().AsksModel() {
+			errs = append(errs, missing("--model", strings.Join(o.models, ""), "cabra-run --help"))
+			break
+		}
 	}
-	if p.agent.Traits().Bare != "" && (o.given == nil || !o.given("attempts")) {
-		p.settings.Retry.Attempts = 1 // which asks up to ten times
+	return errors.Join(append(errs, missing("--grid", o.grid, "cabra-run tasks list --help"))...)
+}
+
+// parseShard reads "I/N"; "" is the whole.
+func parseShard(text string) (results.Shard, error) {
+	if text == "" {
+		return results.Shard{}, nil
 	}
-	return p, nil
+	i, n, ok := strings.Cut(text, "/")
+	index, err1 := strconv.Atoi(i)
+	count, err2 := strconv.Atoi(n)
+	if !ok || err1 != nil || err2 != nil || index < 1 || count < index || count > 10000 {
+		return results.Shard{}, usagef("--shard %q: want I/N, such as 1/4 for the first of four parts", text)
+	}
+	return results.Shard{Index: index, Count: count}, nil
 }
 
 // missing is a usage error when a flag that is needed has no value.
@@ -191,6 +218,8 @@ const (
 
 func (o *sweepOptions) checkRanges() error {
 	switch {
+	case o.limit < 0:
+		return usagef("--limit %d: 0, which means all, or more", o.limit)
 	case o.repetitions < 1 || o.repetitions > maxRepetitions:
 		return usagef("--repetitions %d: 1 to %d", o.repetitions, maxRepetitions)
 	case o.timeout < time.Second || o.timeout > longest:
@@ -228,16 +257,36 @@ func (o *sweepKnobs) settings() (runner.Settings, error) {
 	if o.attempts < 1 {
 		return s, usagef("--attempts %d: at least 1", o.attempts)
 	}
-	s.Retry = results.DefaultRetry()
-	s.Retry.Attempts = o.attempts
-	for _, c := range o.retryClass {
-		class := results.Outcome(c)
-		if !slices.Contains([]results.Outcome{results.Timeout, results.Stalled, results.Limit}, class) {
-			return s, usagef("--retry-class %q; there is: timeout, stalled, limit", c)
-		}
-		s.Retry.Classes = append(s.Retry.Classes, class)
-	}
 	return s, nil
+}
+
+// retry is when a trial gets another attempt, by the flags.
+func (o *sweepKnobs) retry() (results.Retry, error) {
+	r := results.DefaultRetry()
+	r.Attempts = o.attempts
+	classes, err := retryClasses(o.retryClass, results.Timeout, results.Stalled, results.Limit)
+	r.Classes = append(r.Classes, classes...)
+	return r, err
+}
+
+// retryClasses checks the words of --retry-class.
+func retryClasses(words []string, known ...results.Outcome) ([]results.Outcome, error) {
+	var classes []results.Outcome
+	for _, c := range words {
+		if !slices.Contains(known, results.Outcome(c)) {
+			return nil, usagef("--retry-class %q; there is: %s", c, joinOutcomes(known))
+		}
+		classes = append(classes, results.Outcome(c))
+	}
+	return classes, nil
+}
+
+func joinOutcomes(list []results.Outcome) string {
+	var words []string
+	for _, o := range list {
+		words = append(words, string(o))
+	}
+	return strings.Join(words, ", ")
 }
 
 func bytesFlag(flag, text string, atLeast int64) (int64, error) {

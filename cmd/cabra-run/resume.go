@@ -12,7 +12,6 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/runner"
-	"cabra-run/runner/agent"
 	"cabra-run/sandbox"
 	"cabra-run/tasks"
 )
@@ -62,27 +61,15 @@ func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
 // resumeSweep makes the sweep that the run's lock describes.
 func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.Store, s runner.Settings) (*runner.Sweep, *kit, error) {
 	lock := store.Lock()
-	ag, err := agent.Restore(lock.Agent.Name, lock.Agent.Version, lock.Agent.Definition, lock.Agent.File)
+	src, err := lockedSource(lock)
 	if err != nil {
 		return nil, nil, err
 	}
-	grid, err := lockedGrid(lock.Tasks)
+	pairs, err := restorePairings(lock, o.providerOptions)
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := source(grid, generationOf(lock.Tasks))
-	if err != nil {
-		return nil, nil, err
-	}
-	model, provider, err := agentModel(ag, lock.Model, o.withEndpoint(lock))
-	if err != nil {
-		return nil, nil, err
-	}
-	budget, err := o.budgetOptions.over(lock.Budget).parse(model)
-	if err != nil {
-		return nil, nil, err
-	}
-	ask, err := asking{lock.Agent.Effort, lock.Agent.Instructions}.choose(ag, model)
+	budget, err := o.budgetOptions.over(lock.Budget).parseFor(pairs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,50 +83,37 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err := budgetLeft(a, store, money); err != nil {
 		return nil, nil, err
 	}
-	if err := a.preflight(ctx, o.providerOptions, model, ask.Wire); err != nil {
+	if err := a.preflightAll(ctx, o.providerOptions, pairs); err != nil {
 		return nil, nil, err
 	}
-	k, err := a.openKit(ctx, ag, o.base, min(s.Jobs, runtime.NumCPU()))
+	k, err := a.openKit(ctx, agentsOf(pairs), o.base, min(s.Jobs, runtime.NumCPU()))
 	if err != nil {
 		return nil, nil, err
 	}
 	s = settingsOf(lock, s)
-	now, err := lockNow(ctx, lock, src, parsed{agent: ag, ask: ask, provider: provider, settings: s}, k)
+	now, err := lockNow(ctx, lock, src, pairs, s, k)
 	if err == nil {
 		err = checkDrift(ctx, a, store, lock.Diff(now), o.allowDrift)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, k.close(ctx))
 	}
-	sweep := a.sweep(k, src, store, ag, model, ask, s)
+	sweep := a.sweep(k, src, store, pairs, s)
 	sweep.Budget = money
 	return sweep, k, nil
 }
 
-// withEndpoint takes the endpoint from the lock where none is given.
-func (o *resumeOptions) withEndpoint(l results.Lock) providerOptions {
-	out := o.providerOptions
-	if l.Provider.TLS != "" { // what the box held and what was recorded must not change within a run
-		out.tls, out.baseURL = l.Provider.TLS, ""
+// lockedSource returns the tasks of a lock.
+func lockedSource(lock results.Lock) (tasks.Source, error) {
+	grid, err := lockedGrid(lock.Tasks)
+	if err != nil {
+		return nil, err
 	}
-	if url := lockedEndpoint(l.Provider.Description); url != "" && out.baseURL == "" {
-		out.baseURL = url
-		if len(out.wires) == 0 && l.Agent.Wire != "" {
-			out.wires = []string{l.Agent.Wire}
-		}
+	src, err := source(grid, generationOf(lock.Tasks))
+	if err != nil {
+		return nil, err
 	}
-	return out
-}
-
-// lockedEndpoint is the address of a run's own endpoint, "" of a provider with a
-// definition, whatever that says about itself.
-func lockedEndpoint(description string) string {
-	for _, prefix := range []string{ownEndpoint, "OpenAI-compatible endpoint "} { // the latter of older runs
-		if url, ok := strings.CutPrefix(description, prefix); ok && !strings.ContainsRune(url, ' ') {
-			return url
-		}
-	}
-	return ""
+	return limited(src, lock.Limit), nil
 }
 
 // recoverRun brings the run into order and says what it found.
@@ -161,7 +135,7 @@ func recoverRun(ctx context.Context, a *app, store *results.Store) error {
 // settingsOf takes what determines outcomes and what makes a trial done from the
 // lock, the rest from the flags.
 func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
-	s.Repetitions, s.Retry = l.Repetitions, l.Retry
+	s.Repetitions = l.Repetitions
 	s.Timeout = time.Duration(l.TimeoutSeconds * float64(time.Second))
 	s.Stall = time.Duration(l.StallSeconds * float64(time.Second))
 	s.Network = sandbox.Network(l.Network)
@@ -173,14 +147,13 @@ func settingsOf(l results.Lock, s runner.Settings) runner.Settings {
 }
 
 // lockNow is the lock that a new run with the same wishes would get today.
-func lockNow(ctx context.Context, was results.Lock, src tasks.Source, p parsed, k *kit) (results.Lock, error) {
+func lockNow(ctx context.Context, was results.Lock, src tasks.Source, pairs []chosen, s runner.Settings, k *kit) (results.Lock, error) {
 	o := &sweepOptions{generation: generationOf(was.Tasks)}
 	grid, err := lockedGrid(was.Tasks)
 	if err != nil {
 		return results.Lock{}, err
 	}
-	p.model, p.grid = runner.Model{Name: was.Model}, grid
-	now, err := newLock(ctx, o, p, src)
+	now, err := newLock(ctx, o, parsed{pairs: pairs, grid: grid, limit: was.Limit, shard: was.Shard, settings: s}, src)
 	if err != nil {
 		return results.Lock{}, err
 	}

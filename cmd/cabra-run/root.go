@@ -33,6 +33,11 @@ func newRoot(a *app) *cobra.Command {
 			if cmd.Flags().NFlag() == 0 {
 				return cmd.Help()
 			}
+			if o.sweepFile != "" {
+				if err := readSweepFile(o.sweepFile, cmd.Flags()); err != nil {
+					return err
+				}
+			}
 			return runNew(cmd.Context(), a, o)
 		},
 	}

@@ -30,6 +30,7 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
+	src = limited(src, p.limit)
 	a.sayOddities(src)
 	if o.dryRun {
 		return dryRun(ctx, a, o, p, src)
@@ -42,7 +43,7 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if _, err := os.Stat(dir); err == nil {
 		return hinted(fmt.Errorf("there is a run or folder %q already", name), "continue it: "+a.command("resume", name)+"\nor choose another --run NAME")
 	}
-	if err := a.preflight(ctx, o.providerOptions, p.model, p.ask.Wire); err != nil {
+	if err := a.preflightAll(ctx, o.providerOptions, p.pairs); err != nil {
 		return err
 	}
 	lock, k, err := prepare(ctx, a, o, p, src)
@@ -54,7 +55,7 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if err != nil {
 		return errors.Join(err, k.close(ctx))
 	}
-	s := a.sweep(k, src, store, p.agent, p.model, p.ask, p.settings)
+	s := a.sweep(k, src, store, p.pairs, p.settings)
 	if s.Budget, err = openBudget(ctx, p.budget, store); err != nil {
 		return errors.Join(err, k.close(ctx), store.Close())
 	}
@@ -69,7 +70,7 @@ func prepare(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.S
 	if err != nil {
 		return lock, nil, err
 	}
-	k, err := a.openKit(ctx, p.agent, o.base, min(p.settings.Jobs, runtime.NumCPU()))
+	k, err := a.openKit(ctx, agentsOf(p.pairs), o.base, min(p.settings.Jobs, runtime.NumCPU()))
 	if err != nil {
 		return lock, nil, err
 	}
@@ -82,9 +83,15 @@ var unsafeInName = regexp.MustCompile(`[^a-z0-9.]+`)
 // runName is a readable name that sorts by time.
 func runName(now time.Time, p parsed) string {
 	grid := unsafeInName.ReplaceAllString(strings.ToLower(p.grid.Name), "-")
-	model := unsafeInName.ReplaceAllString(strings.ToLower(p.model.Name), "-")
-	ag := unsafeInName.ReplaceAllString(p.agent.Name(), "-")
-	name := fmt.Sprintf("%s-%s-%s-%s", now.UTC().Format("20060102-150405"), ag, model, grid)
+	who := p.pairs[0].agent.Name() + "-" + p.pairs[0].model.Name
+	if n := len(p.pairs); n > 1 {
+		who = fmt.Sprintf("%d-pairings", n)
+	}
+	who = unsafeInName.ReplaceAllString(strings.ToLower(who), "-")
+	name := fmt.Sprintf("%s-%s-%s", now.UTC().Format("20060102-150405"), who, grid)
+	if p.shard.Count > 1 {
+		name += fmt.Sprintf("-%dof%d", p.shard.Index, p.shard.Count)
+	}
 	return strings.Trim(name[:min(len(name), 100)], "-.")
 }
 
@@ -106,18 +113,19 @@ func newLock(ctx context.Context, o *sweepOptions, p parsed, src tasks.Source) (
 	if err != nil {
 		return results.Lock{}, err
 	}
-	return results.Lock{
+	lock := results.Lock{
 		Created: time.Now().UTC(), Program: programVersion(),
 		Tasks: results.TaskSet{Grid: p.grid.Name, Seed: o.seed, Scheme: o.scheme(), Count: src.Len(),
 			Digest: set, Statements: statements, Prompts: prompts, Files: files},
-		Agent: lockedAgent(p.agent, p.ask),
-		Model: p.model.Name, Provider: p.provider, Repetitions: s.Repetitions, Network: string(s.Network),
+		Limit: p.limit, Shard: p.shard, Repetitions: s.Repetitions, Network: string(s.Network),
 		Limits: results.Limits{MemoryBytes: s.Limits.MemoryBytes, Pids: s.Limits.Pids, CPUs: s.Limits.CPUs,
 			OpenFiles: s.Limits.OpenFiles, TmpBytes: s.Limits.TmpBytes, HomeBytes: s.Limits.HomeBytes,
 			ShmBytes: s.Limits.ShmBytes, WorkspaceBytes: s.Limits.WorkspaceBytes, OutputBytes: s.OutputBytes},
-		TimeoutSeconds: s.Timeout.Seconds(), StallSeconds: s.Stall.Seconds(), Retry: s.Retry,
+		TimeoutSeconds: s.Timeout.Seconds(), StallSeconds: s.Stall.Seconds(),
 		Scorer: scorerFacts(), Jobs: s.Jobs, Host: hostFacts(),
-	}, nil
+	}
+	setPairings(&lock, locked(p.pairs))
+	return lock, nil
 }
 
 // fillEnvironment adds what the engine and the images say.
@@ -159,7 +167,7 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 		err = printReport(cleanup, a, store, reportOptions{})
 	}
 	scanning, cancel := untilAbort(cleanup, s.Stop)
-	err = errors.Join(err, a.scanForKeys(scanning, store, s.Model))
+	err = errors.Join(err, a.scanForKeys(scanning, store, s.Pairings))
 	cancel()
 	err = errors.Join(err, k.close(cleanup), store.Close())
 	if err != nil {

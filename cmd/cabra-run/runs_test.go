@@ -101,15 +101,10 @@ func TestStatusListsRuns(t *testing.T) {
 	}
 }
 
-// A run that was made with --attempts 5 goes on with 5, and one whose provider
-// failures are meant does not try them again.
-func TestResumeKeepsRetries(t *testing.T) {
-	lock := results.Lock{Repetitions: 2, TimeoutSeconds: 90,
-		Retry: results.Retry{Attempts: 5, Classes: []results.Outcome{results.Timeout}, Infra: 1}}
-	s := settingsOf(lock, runner.Settings{Jobs: 7, Retry: results.DefaultRetry()})
-	if s.Retry.Attempts != 5 || len(s.Retry.Classes) != 1 || s.Retry.Provider != 0 || s.Retry.Infra != 1 {
-		t.Errorf("retries %+v, want those of the lock", s.Retry)
-	}
+// What determines outcomes comes from the lock, the pace from the flags.
+func TestResumeKeepsSettings(t *testing.T) {
+	lock := results.Lock{Repetitions: 2, TimeoutSeconds: 90}
+	s := settingsOf(lock, runner.Settings{Jobs: 7})
 	if s.Jobs != 7 || s.Timeout != 90*time.Second || s.Repetitions != 2 {
 		t.Errorf("settings %+v", s)
 	}

@@ -137,8 +137,8 @@ type kit struct {
 }
 
 // openKit connects to the engine, builds missing images and readies the scorer.
-// Without an agent there is no image of one.
-func (a *app) openKit(ctx context.Context, ag agent.Agent, base string, workers int) (_ *kit, err error) {
+// Without agents there are no images of them.
+func (a *app) openKit(ctx context.Context, agents []agent.Agent, base string, workers int) (_ *kit, err error) {
 	k := &kit{}
 	if k.engine, err = a.engine(ctx); err != nil {
 		return nil, err
@@ -156,7 +156,10 @@ func (a *app) openKit(ctx context.Context, ag agent.Agent, base string, workers 
 		return nil, err
 	}
 	defer builder.Close()
-	if ag != nil && ag.Traits().Bare == "" {
+	for _, ag := range agents {
+		if ag.Traits().Bare != "" {
+			continue
+		}
 		img, err := agentImage(ctx, builder, ag)
 		if err != nil {
 			return nil, err
@@ -256,13 +259,25 @@ func source(grid tasks.Grid, g generation) (tasks.Source, error) {
 	return tasks.Join(first, merging, copying, renaming), nil
 }
 
+// limited is a source, or its beginning where a limit is set.
+func limited(src tasks.Source, limit int) tasks.Source {
+	if limit > 0 {
+		return tasks.First(src, limit)
+	}
+	return src
+}
+
 // sweep joins the parts.
-func (a *app) sweep(k *kit, src tasks.Source, store *results.Store, ag agent.Agent, m runner.Model, ask runner.Ask, s runner.Settings) *runner.Sweep {
-	return &runner.Sweep{
-		Source: src, Store: store, Agent: ag, Model: m, Ask: ask, Scorer: k.scorer, Verdicts: score.Verdicts(),
-		Engine: k.engine, Image: k.image(ag.Recipe()), Gateway: gateway.New(gateway.Options{}),
+func (a *app) sweep(k *kit, src tasks.Source, store *results.Store, pairs []chosen, s runner.Settings) *runner.Sweep {
+	sweep := &runner.Sweep{
+		Source: src, Store: store, Pairings: pairingsOf(pairs, k), Scorer: k.scorer, Verdicts: score.Verdicts(),
+		Engine: k.engine, Gateway: gateway.New(gateway.Options{}),
 		Settings: s, Stop: runner.NewStopper(), Connect: connectRelay,
 	}
+	if shard := store.Lock().Shard; shard.Count > 1 {
+		sweep.Select = func(t results.Trial) bool { return shard.Has(t.Seq) }
+	}
+	return sweep
 }
 
 func connectRelay(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {

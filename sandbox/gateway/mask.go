@@ -66,6 +66,19 @@ func (m *Mask) Add(key []byte) {
 	m.forms = slices.CompactFunc(forms, bytes.Equal)
 }
 
+// Join returns a Mask that knows the keys that the masks know now.
+func Join(masks ...*Mask) *Mask {
+	all := &Mask{}
+	for _, m := range masks {
+		m.mu.RLock()
+		for key := range m.keys {
+			all.Add([]byte(key))
+		}
+		m.mu.RUnlock()
+	}
+	return all
+}
+
 func (m *Mask) all() [][]byte {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
