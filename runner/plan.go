@@ -58,6 +58,9 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 			return nil, fmt.Errorf("the plan has a trial of %s@%s with %s, which this sweep has not", t.Agent, t.Version, t.Model)
 		}
 		for _, a := range t.Attempts {
+			if a.Number <= t.Reopened {
+				continue // before the trial was opened again
+			}
 			open.attempts = append(open.attempts, a.Attempt)
 		}
 		for _, v := range t.Verdicts {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type resumeOptions struct {
 	budgetOptions
 	base       string
 	allowDrift bool
+	retryClass []string
+	classes    []results.Outcome // the same, checked
 }
 
 func newResume(a *app) *cobra.Command {
@@ -29,13 +32,19 @@ func newResume(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "continue a run; finished trials are not touched",
-		Args:  usageArgs(cobra.ExactArgs(1)),
-		RunE:  func(cmd *cobra.Command, args []string) error { return resume(cmd.Context(), a, o, args[0]) },
+		Long: `Continues a run: what is pending is worked off, and trials that ended without saying
+anything about the agent (infra_error, provider_error) are tried again with the full
+number of retries. With --retry-class trials that ended otherwise are tried again as
+well; what they had is kept in the run, and their verdicts are superseded.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return resume(cmd.Context(), a, o, args[0]) },
 	}
 	o.pace.addFlags(cmd.Flags())
 	o.providerOptions.addFlags(cmd.Flags())
 	o.budgetOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image")
+	cmd.Flags().StringSliceVar(&o.retryClass, "retry-class", nil,
+		"further outcomes that are tried again: timeout, stalled, limit, agent_error, no_output")
 	cmd.Flags().BoolVar(&o.allowDrift, "allow-drift", false, "continue although the environment differs, and record how")
 	return cmd
 }
@@ -43,6 +52,10 @@ func newResume(a *app) *cobra.Command {
 func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
 	knobs, err := o.pace.settings()
 	if err != nil {
+		return err
+	}
+	if o.classes, err = retryClasses(o.retryClass, results.Timeout, results.Stalled, results.Limit,
+		results.AgentError, results.NoOutput); err != nil {
 		return err
 	}
 	store, err := a.openRun(run, results.ReadWrite)
@@ -95,12 +108,36 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err == nil {
 		err = checkDrift(ctx, a, store, lock.Diff(now), o.allowDrift)
 	}
+	if err == nil {
+		err = reopen(ctx, a, store, o.classes)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, k.close(ctx))
 	}
 	sweep := a.sweep(k, src, store, pairs, s)
 	sweep.Budget = money
 	return sweep, k, nil
+}
+
+// reopen makes trials pending again that say nothing about the agent, and those
+// whose outcome is of one of the classes.
+func reopen(ctx context.Context, a *app, store *results.Store, classes []results.Outcome) error {
+	var keys []string
+	for t, err := range store.Results(ctx) {
+		if err != nil {
+			return err
+		}
+		final := t.Final()
+		if t.State == results.StateDone && final != nil &&
+			(!final.Outcome.OfAgent() || slices.Contains(classes, final.Outcome)) {
+			keys = append(keys, t.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	a.say(fmt.Sprintf("%d finished trials are tried again: they ended without an agent outcome, or as --retry-class says", len(keys)))
+	return store.Reopen(ctx, keys)
 }
 
 // lockedSource returns the tasks of a lock.

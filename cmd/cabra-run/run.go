@@ -154,8 +154,10 @@ func hostFacts() results.Host {
 	return h
 }
 
-// finishSweep works a run off and says how it ended.
-func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *results.Store, s *runner.Sweep) error {
+// finishSweep works a run off and says how it ended; afterwards is printed
+// between the report and the last lines.
+func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *results.Store, s *runner.Sweep,
+	afterwards ...func(context.Context) error) error {
 	cleanup := context.WithoutCancel(ctx)
 	sig, stopSignals := a.obeySignals(s.Stop)
 	defer stopSignals()
@@ -165,6 +167,11 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 	p.close()
 	if err == nil {
 		err = printReport(cleanup, a, store, reportOptions{})
+	}
+	for _, print := range afterwards {
+		if err == nil {
+			err = print(cleanup)
+		}
 	}
 	scanning, cancel := untilAbort(cleanup, s.Stop)
 	err = errors.Join(err, a.scanForKeys(scanning, store, s.Pairings))
