@@ -63,15 +63,17 @@ type Pairing struct {
 	Retry    Retry    `json:"retry"`
 }
 
-// Shard is a part of a plan: every Count-th trial, beginning with the one whose
-// place in the plan is Index-1.
+// Shard is a part of a plan: one trial of every Count that follow each other,
+// another one each time, so that no shard gets all trials of one agent.
 type Shard struct {
 	Index int `json:"index"` // from 1
 	Count int `json:"count"`
 }
 
 // Has reports whether the trial at a place in the plan, from 0, is in the shard.
-func (s Shard) Has(seq int) bool { return s.Count <= 1 || seq%s.Count == s.Index-1 }
+func (s Shard) Has(seq int) bool {
+	return s.Count <= 1 || (seq+seq/s.Count)%s.Count == s.Index-1
+}
 
 func (s Shard) String() string {
 	if s.Count <= 1 {
