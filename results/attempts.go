@@ -134,11 +134,15 @@ func (s *Store) closeAttempt(ctx context.Context, tx *sql.Tx, id int64, a Attemp
 	artefacts := s.isFolder(path)
 	_, err = tx.ExecContext(ctx, `UPDATE attempts SET artefacts = ?, ended = ?, outcome = ?, reason = ?,
 		limit_hit = ?, unchanged = ?, unscored = ?, exit_code = ?, requests = ?, answers = ?, wall_seconds = ?,
-		wait_seconds = ?, memory_peak = ?, trace_state = ?, adopted = ?, usage_note = ? WHERE trial_id = ? AND number = ?`,
+		wait_seconds = ?, memory_peak = ?, trace_state = ?, adopted = ?, usage_note = ?, effective = ?, tool_calls = ?
+		WHERE trial_id = ? AND number = ?`,
 		artefacts, nullTime(a.Ended), a.Outcome, a.Reason, a.LimitHit, a.Unchanged, a.Unscored || !artefacts,
 		a.ExitCode, a.Requests, a.Answers, a.WallSeconds, a.WaitSeconds, a.MemoryPeak, a.TraceState, a.Adopted,
-		a.UsageNote, id, a.Number)
-	return err
+		a.UsageNote, a.Effective, a.ToolCalls, id, a.Number)
+	if err != nil {
+		return err
+	}
+	return settle(ctx, tx, id, a.Number)
 }
 
 func (s *Store) isFolder(path string) bool {
@@ -195,11 +199,15 @@ func judgeable(ctx context.Context, tx *sql.Tx, key string, n int) (int64, error
 		return 0, err
 	}
 	var outcome Outcome
-	err = tx.QueryRowContext(ctx, `SELECT outcome FROM attempts WHERE trial_id = ? AND number = ?`, id, n).
-		Scan(&outcome)
+	var before bool // of the time before the trial was opened again
+	err = tx.QueryRowContext(ctx, `SELECT a.outcome, a.number <= t.reopened FROM attempts a
+		JOIN trials t ON t.id = a.trial_id WHERE trial_id = ? AND number = ?`, id, n).Scan(&outcome, &before)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		err = &StateError{Op: "recording a verdict", Reason: fmt.Sprintf("no attempt %d of trial %s", n, key)}
+	case err == nil && before:
+		err = &StateError{Op: "recording a verdict",
+			Reason: fmt.Sprintf("trial %s was opened again after attempt %d", key, n)}
 	case err == nil && !outcome.HasCode():
 		err = &StateError{Op: "recording a verdict",
 			Reason: fmt.Sprintf("attempt %d of trial %s has no code to score (%q)", n, key, outcome)}

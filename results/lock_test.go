@@ -16,7 +16,7 @@ import (
 func TestLockIsWrittenOnceAndReadBack(t *testing.T) {
 	s := newStore(t, nil)
 	want := testLock()
-	want.Schema, want.Settings = 2, testLock().SettingsDigest()
+	want.Schema, want.Settings = 3, testLock().SettingsDigest()
 	data, err := os.ReadFile(filepath.Join(s.Dir(), "run.json"))
 	if err != nil {
 		t.Fatal(err)

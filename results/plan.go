@@ -5,9 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
-
-	"cabra-run/tasks"
 )
 
 // Plan records trials, all or none. Trials that are planned already are left
@@ -97,25 +96,38 @@ func (s *Store) Trials(ctx context.Context) ([]Trial, error) {
 		return nil, storageError("reading the plan", s.dir, err)
 	}
 	defer rows.Close()
+	var row trialRow
+	dest := row.dest()
 	for rows.Next() {
-		_, t, err := scanTrial(rows)
-		if err != nil {
+		if err := rows.Scan(dest...); err != nil {
 			return nil, storageError("reading the plan", s.dir, err)
 		}
-		trials = append(trials, t)
+		trials = append(trials, row.t)
 	}
 	return trials, storageError("reading the plan", s.dir, rows.Err())
 }
 
-const trialColumns = `key, seq, task_id, task_digest, axis, size, refactoring, code, instance, sample_id,
-	agent, version, model, repetition, settings`
+const trialColumns = `key, seq, task_id, axis, size, refactoring, code, instance, agent, version, model, repetition,
+	task_digest, sample_id, settings`
 
-func scanTrial(rows *sql.Rows) (id int64, t Trial, err error) {
-	var c tasks.Cell
-	err = rows.Scan(&id, &t.Key, &t.Seq, &t.TaskID, &t.TaskDigest, &c.Axis, &c.Size, &c.Refactoring, &c.Code,
-		&t.Instance, &t.SampleID, &t.Agent, &t.Version, &t.Model, &t.Repetition, &t.Settings)
-	t.Cell = c
-	return id, t, err
+// trialColumnsOf is trialColumns, with empty texts for what Brief leaves out.
+func trialColumnsOf(brief bool) string {
+	if brief {
+		return strings.Replace(trialColumns, `task_digest, sample_id, settings`, `'', '', ''`, 1)
+	}
+	return trialColumns
+}
+
+// trialRow takes id and trialColumns.
+type trialRow struct {
+	id int64
+	t  Trial
+}
+
+func (r *trialRow) dest() []any {
+	t, c := &r.t, &r.t.Cell
+	return []any{&r.id, &t.Key, &t.Seq, &t.TaskID, &c.Axis, &c.Size, &c.Refactoring, &c.Code, &t.Instance,
+		&t.Agent, &t.Version, &t.Model, &t.Repetition, &t.TaskDigest, &t.SampleID, &t.Settings}
 }
 
 // RecordDrift notes differences under which the run is continued.

@@ -76,6 +76,13 @@ type Attempt struct {
 	// UsageNote says where the agent's own count of tokens differs from what
 	// was metered from the wire, "" where it does not or tells nothing.
 	UsageNote string `json:"usage_note,omitempty"`
+	// Effective says which limits were in effect where they differ from those
+	// wanted, one line for people; "" where all are as wanted.
+	Effective string `json:"effective,omitempty"`
+
+	// ToolCalls counts the calls of tools in the attempt's trace, those of
+	// sub-agents included; nil when there is no readable trace.
+	ToolCalls *int64 `json:"tool_calls,omitempty"`
 
 	// Path is the attempt's artefact folder, relative to the run folder, with
 	// slashes. The store sets it; HasArtefacts says whether the folder exists.

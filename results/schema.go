@@ -3,12 +3,13 @@ package results
 // schemaVersion is the user_version of the database; applicationID tells a
 // run's database from anybody else's ("cabr").
 const (
-	schemaVersion = 2
+	schemaVersion = 3
 	applicationID = 0x63616272
 )
 
-// schema is the whole database. Times are text in UTC with microseconds, NULL
-// where there is none yet; what is unknown is NULL and never 0.
+// schema is the whole database, but for the books of attempts (books.go). Times
+// are text in UTC with microseconds, NULL where there is none yet; what is
+// unknown is NULL and never 0.
 const schema = `
 CREATE TABLE lock (
 	one  INTEGER PRIMARY KEY CHECK (one = 1),
@@ -27,6 +28,7 @@ CREATE TABLE trials (
 	instance INTEGER NOT NULL, sample_id TEXT NOT NULL,
 	agent TEXT NOT NULL, version TEXT NOT NULL, model TEXT NOT NULL,
 	repetition INTEGER NOT NULL, settings TEXT NOT NULL,
+	reopened INTEGER NOT NULL DEFAULT 0, -- number of its last attempt before it was opened again
 	UNIQUE (task_id, agent, version, model, repetition)
 );
 CREATE INDEX trials_seq ON trials (seq, id);
@@ -43,6 +45,8 @@ CREATE TABLE attempts (
 	memory_peak INTEGER NOT NULL DEFAULT 0, trace_state TEXT NOT NULL DEFAULT '',
 	adopted INTEGER NOT NULL DEFAULT 0,
 	usage_note TEXT NOT NULL DEFAULT '',
+	effective TEXT NOT NULL DEFAULT '', -- limits in effect where they differ from those wanted
+	tool_calls INTEGER,
 	PRIMARY KEY (trial_id, number)
 ) WITHOUT ROWID;
 CREATE TABLE exchanges (

@@ -13,21 +13,12 @@ type Spending struct {
 	WorstTokens int64
 }
 
-// untold holds for a request whose tokens are unknown: nobody told them, or its
-// answer broke off and what had been told by then is not all. One that has a
-// cost was whole.
-const untold = `(e.input IS NULL OR e.output IS NULL
-	OR e.cost_usd IS NULL AND NOT e.complete AND e.status BETWEEN 200 AND 299)`
-
-// spendingQuery adds up per trial. A request that told its tokens but has no
-// price costs nothing in money and its tokens in tokens, as in the gateway.
-const spendingQuery = `SELECT t.key,
-	coalesce(sum(e.cost_usd), 0),
-	coalesce(sum(CASE WHEN NOT ` + untold + ` THEN e.input + e.output END), 0),
-	sum(e.cost_usd IS NULL AND (e.worst_usd IS NOT NULL OR ` + untold + `)),
-	coalesce(sum(CASE WHEN e.cost_usd IS NULL THEN e.worst_usd END), 0),
-	coalesce(sum(CASE WHEN ` + untold + ` THEN e.worst_tokens END), 0)
-	FROM exchanges e JOIN trials t ON t.id = e.trial_id GROUP BY t.id`
+// spendingQuery adds up per trial. What requests in flight can cost is not in
+// the books of attempts.
+const spendingQuery = `SELECT t.key, sum(a.used_cost_usd), sum(a.spent_tokens), sum(a.spent_untold),
+	sum(a.spent_worst_usd) + coalesce((SELECT sum(e.worst_usd) FROM exchanges e WHERE e.open AND e.trial_id = t.id), 0),
+	sum(a.spent_worst_tokens)
+	FROM attempts a JOIN trials t ON t.id = a.trial_id WHERE a.used_exchanges > 0 GROUP BY t.id`
 
 // Spending returns what the run has spent, and what each of its trials has,
 // by trial key.

@@ -54,46 +54,6 @@ func TestSpending(t *testing.T) {
 	}
 }
 
-// downgrade makes a closed run what schema 1 wrote.
-func downgrade(t *testing.T, dir string) {
-	t.Helper()
-	for _, q := range []string{
-		`ALTER TABLE attempts DROP COLUMN usage_note`, `ALTER TABLE exchanges DROP COLUMN cache_write`,
-		`ALTER TABLE exchanges DROP COLUMN wire`, `ALTER TABLE exchanges DROP COLUMN worst_usd`,
-		`ALTER TABLE exchanges DROP COLUMN worst_tokens`, `ALTER TABLE exchanges DROP COLUMN open`, `PRAGMA user_version = 1`,
-	} {
-		execSQL(t, dir, q)
-	}
-}
-
-// Runs of the first schema are read and continued; what they recorded stays.
-func TestOlderSchemaIsUpgraded(t *testing.T) {
-	for _, mode := range []results.Mode{results.ReadOnly, results.ReadWrite} {
-		ctx := context.Background()
-		trials := testTrials(1)
-		s := newStore(t, trials)
-		a := start(t, s, trials[0].Key)
-		in, out := int64(5), int64(6)
-		if err := s.AddExchange(ctx, a.TrialKey, 1, results.Exchange{Seq: 1, Usage: results.Usage{Input: &in, Output: &out}}); err != nil {
-			t.Fatal(err)
-		}
-		collect(t, s, ended(a, results.Answered))
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		downgrade(t, s.Dir())
-		again, err := results.Open(s.Dir(), mode)
-		if err != nil {
-			t.Fatalf("mode %v: %v", mode, err)
-		}
-		defer again.Close()
-		list := all(t, again)
-		if u := list[0].Usage; *u.Input != 5 || *u.Output != 6 || u.CacheWrite != nil || u.Unknown.CacheWrite != 1 {
-			t.Errorf("mode %v: usage %+v", mode, u)
-		}
-	}
-}
-
 // A request is in the books from the moment it is sent; its end takes the place
 // of its worst case, and a second end is an error.
 func TestRequestsInFlightAreBooked(t *testing.T) {

@@ -85,6 +85,10 @@ type TrialResult struct {
 	Attempts []AttemptResult  `json:"attempts"`
 	Verdicts []AttemptVerdict `json:"verdicts"` // the current ones, one for each scorer
 
+	// Reopened is the number of the last attempt that was made before the trial
+	// was opened again; 0 when it never was. Those attempts no longer count.
+	Reopened int `json:"reopened,omitempty"`
+
 	// Verdict is the one that Word goes by, nil when there is none.
 	Verdict *AttemptVerdict `json:"verdict"`
 	// Usage and WallSeconds are over all attempts.
@@ -150,17 +154,19 @@ func (t *TrialResult) judge(retry Retry, scorer string, needed []string) {
 }
 
 func (t *TrialResult) state(retry Retry, needed []string) State {
-	plain := make([]Attempt, len(t.Attempts))
-	for i, a := range t.Attempts {
-		plain[i] = a.Attempt
+	var counting []Attempt
+	for _, a := range t.Attempts {
+		if a.Number > t.Reopened {
+			counting = append(counting, a.Attempt)
+		}
 	}
 	missing := slices.ContainsFunc(needed, func(name string) bool { return t.VerdictOf(name) == nil })
 	switch {
-	case len(plain) > 0 && plain[len(plain)-1].Outcome == "":
+	case len(counting) > 0 && counting[len(counting)-1].Outcome == "":
 		return StateRunning
 	case !missing:
 		return StateDone // whatever follows a verdict cannot change it
-	case len(t.Verdicts) == 0 && retry.Again(plain):
+	case len(t.Verdicts) == 0 && retry.Again(counting):
 		return StatePending
 	case t.Scorable() != nil:
 		return StateUnscored
@@ -170,7 +176,8 @@ func (t *TrialResult) state(retry Retry, needed []string) State {
 
 // Scorable is the attempt whose code a scorer is given: the one that has a
 // verdict already, so that all verdicts are on the same code, else the last
-// one. Nil when that one left no code.
+// one. Nil when that one left no code, or was made before the trial was opened
+// again.
 func (t *TrialResult) Scorable() *Attempt {
 	if len(t.Attempts) == 0 {
 		return nil
@@ -181,7 +188,7 @@ func (t *TrialResult) Scorable() *Attempt {
 			a = &t.Attempts[i].Attempt
 		}
 	}
-	if !a.Outcome.HasCode() || a.Unscored {
+	if !a.Outcome.HasCode() || a.Unscored || a.Number <= t.Reopened {
 		return nil
 	}
 	return a

@@ -113,7 +113,7 @@ func (s *Store) begin(encoded []byte) (err error) {
 
 func (s *Store) install(encoded []byte) error {
 	return s.inTx(context.Background(), func(tx *sql.Tx) error {
-		if _, err := tx.Exec(schema); err != nil {
+		if _, err := tx.Exec(schema + addBooks()); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(`INSERT INTO lock (one, json) VALUES (1, ?)`, encoded); err != nil {

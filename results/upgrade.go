@@ -8,7 +8,7 @@ import (
 )
 
 // upgrades[i] brings a database of schema version i+1 to the next one. They
-// only add columns, so that nothing recorded changes.
+// only add columns and what keeps them, so that nothing recorded changes.
 var upgrades = []string{`
 ALTER TABLE attempts ADD COLUMN usage_note TEXT NOT NULL DEFAULT '';
 ALTER TABLE exchanges ADD COLUMN cache_write INTEGER;
@@ -16,7 +16,11 @@ ALTER TABLE exchanges ADD COLUMN wire TEXT NOT NULL DEFAULT '';
 ALTER TABLE exchanges ADD COLUMN worst_usd REAL;
 ALTER TABLE exchanges ADD COLUMN worst_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE exchanges ADD COLUMN open INTEGER NOT NULL DEFAULT 0;
-`}
+`, `
+ALTER TABLE trials ADD COLUMN reopened INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN effective TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN tool_calls INTEGER;
+` + addBooks()}
 
 // upgrade brings the database to the present schema. A reader becomes the
 // writer for that moment; where it cannot, because the run is being worked on

@@ -59,7 +59,8 @@ type attempt struct {
 	exited chan struct{}
 	exit   procEnd
 
-	started   time.Time
+	begun     time.Time // as record.Started, by the clock that cannot be set
+	started   time.Time // of the agent
 	peak      sandbox.Usage
 	evidence  evidence
 	collected collected
@@ -79,9 +80,11 @@ func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (
 	if err != nil {
 		return nil, err
 	}
-	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptStarted, Task: task.ID, Attempt: record.Number})
-	a := &attempt{sweep: s, pair: open.pair, trial: t, task: task, record: record,
+	a := &attempt{sweep: s, pair: open.pair, trial: t, task: task, record: record, begun: s.now(),
 		out: newOutputs(s.Settings.OutputBytes)}
+	s.passed(StepStarted)
+	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptStarted, Task: task.ID,
+		Repetition: t.Repetition, Attempt: record.Number})
 	if a.art, err = s.Store.BeginArtefacts(t.Key, record.Number); err != nil {
 		return nil, err
 	}
@@ -91,8 +94,9 @@ func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (
 	if err := a.save(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptEnded, Task: task.ID, Attempt: record.Number, Outcome: a.record.Outcome,
-		Reason: a.record.Reason, Wall: a.record.Ended.Sub(a.record.Started)})
+	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptEnded, Task: task.ID,
+		Repetition: t.Repetition, Attempt: record.Number, Outcome: a.record.Outcome,
+		Reason: a.record.Reason, Wall: max(0, a.record.Ended.Sub(a.record.Started))})
 	return a, nil
 }
 
@@ -128,17 +132,21 @@ func (a *attempt) fault(ctx context.Context, err error) {
 func (a *attempt) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	box, err := a.sweep.Engine.Create(ctx, a.spec())
+	box, err := a.create(ctx)
 	if err != nil {
 		return err
 	}
 	a.box = box
+	a.sweep.passed(StepCreated)
 	if err := box.Start(ctx); err != nil {
 		return err
 	}
+	a.sweep.passed(StepBooted)
 	if a.conn, err = a.sweep.Connect(ctx, box.Stdio()); err != nil {
 		return fmt.Errorf("connecting to the relay: %w (it said: %.200q)", err, box.Stderr())
 	}
+	a.sweep.passed(StepConnected)
+	a.noteEffective(ctx)
 	if err := a.openGateway(); err != nil {
 		return err
 	}
@@ -159,7 +167,7 @@ func (a *attempt) spec() sandbox.Spec {
 		Network: set.Network, Limits: set.Limits,
 		Labels: sandbox.Labels{
 			Run: a.sweep.Store.Lock().Run, Trial: string(a.task.ID), Attempt: a.record.Number,
-			Deadline: time.Now().Add(life),
+			Deadline: a.sweep.now().Add(life),
 		},
 	}
 }
@@ -198,6 +206,7 @@ func (a *attempt) openGateway() error {
 		defer cancel()
 		_ = a.gate.Close(ctx)
 	}()
+	a.sweep.passed(StepGateway)
 	return nil
 }
 
@@ -210,18 +219,22 @@ func (a *attempt) wires() []gateway.Wire {
 }
 
 func (a *attempt) openExchange(e gateway.Exchange) error {
-	return a.sweep.Store.OpenExchange(context.Background(), a.trial.Key, a.record.Number, exchangeRecord(e))
+	err := a.sweep.Store.OpenExchange(context.Background(), a.trial.Key, a.record.Number, a.exchangeRecord(e))
+	a.sweep.passed(StepOpened)
+	return err
 }
 
 func (a *attempt) addExchange(e gateway.Exchange) error {
 	if e.Status >= 200 && e.Status <= 299 {
 		a.noteUsage(e.Usage)
 	}
-	record := exchangeRecord(e)
+	record := a.exchangeRecord(e)
+	a.sweep.passed(StepAnswered)
 	err := a.sweep.Store.AddExchange(context.Background(), a.trial.Key, a.record.Number, record)
 	if err != nil {
 		a.owed.add(record)
 	}
+	a.sweep.passed(StepBooked)
 	return err
 }
 
@@ -268,7 +281,7 @@ func (a *attempt) start(ctx context.Context) error {
 		return errors.Join(err, stdout.Close())
 	}
 	set := a.sweep.Settings.Limits.OrDefaults()
-	a.started = time.Now()
+	a.started = a.sweep.now()
 	proc, err := a.box.Exec(ctx, sandbox.Command{
 		Args: relay.GuestCommand(set.Pids-guestRoom, a.launch.Args), Env: a.launch.Env, Dir: sandbox.WorkspaceDir,
 		Stdin: readerOf(a.launch.Stdin), Stdout: a.out.to(stdout), Stderr: a.out.to(stderr),
@@ -278,6 +291,7 @@ func (a *attempt) start(ctx context.Context) error {
 	}
 	a.exited = make(chan struct{})
 	go a.await(proc, stdout, stderr)
+	a.sweep.passed(StepRunning)
 	return nil
 }
 
@@ -313,4 +327,5 @@ func (a *attempt) close(ctx context.Context) {
 			<-done
 		}
 	}
+	a.sweep.passed(StepRemoved)
 }

@@ -79,7 +79,8 @@ func (a *attempt) converse(ctx context.Context, asker model.Asker) (asked, error
 	}
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a.started = time.Now()
+	a.started = a.sweep.now()
+	a.sweep.passed(StepRunning)
 	done := make(chan asked, 1)
 	go func() {
 		r, err := model.Solve(asking, asker, a.bareJob(), log)

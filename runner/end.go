@@ -46,6 +46,7 @@ func (a *attempt) end(ctx context.Context) {
 	defer cancel()
 	a.record.WallSeconds = time.Since(a.started).Seconds()
 	a.collected.HomeState = "lost"
+	a.sweep.passed(StepEnding)
 	if ctx.Err() == nil && a.alive() {
 		if usage, err := a.box.Usage(cleanup); err == nil {
 			a.note(usage)
@@ -62,6 +63,7 @@ func (a *attempt) end(ctx context.Context) {
 		a.fault(ctx, err)
 		return
 	}
+	a.sweep.passed(StepKilled)
 	a.limitsHit(cleanup)
 }
 
@@ -148,6 +150,7 @@ func (a *attempt) archiveHome(ctx context.Context) {
 	if err != nil || code != 0 || r.err != nil || r.c.Truncated || len(r.c.Refused)+r.c.Dropped > 0 {
 		a.collected.HomeState = "partial"
 	}
+	a.sweep.passed(StepHome)
 }
 
 // limitsHit notes a limit that the box reports of itself after its end.
@@ -184,6 +187,7 @@ func (a *attempt) collect(ctx context.Context) {
 		a.fault(ctx, err)
 		return
 	}
+	a.sweep.passed(StepWorkspace)
 	a.readCode(dst)
 	a.readTrace()
 }
@@ -227,6 +231,10 @@ func (a *attempt) readTrace() {
 	if err != nil {
 		a.collected.HomeState = "partial"
 	}
+	if t := a.evidence.Trace; t != nil {
+		n := int64(len(t.Calls))
+		a.record.ToolCalls = &n
+	}
 	a.compareUsage()
 }
 
@@ -249,7 +257,7 @@ func (a *attempt) conclude() {
 	r.Unscored = a.code == nil
 	r.MemoryPeak = a.peak.MemoryPeakBytes
 	r.TraceState = a.traceState()
-	r.Ended = time.Now()
+	r.Ended = a.at(a.sweep.now())
 }
 
 func (a *attempt) traceState() string {
@@ -295,15 +303,19 @@ func (a *attempt) save(ctx context.Context) error {
 	if err := a.writeLists(); err != nil {
 		return err
 	}
+	a.sweep.passed(StepWritten)
 	if err := a.art.Commit(ctx, a.record); err != nil {
 		return err
 	}
+	a.sweep.passed(StepInPlace)
 	if err := a.owed.pay(func(e results.Exchange) error {
 		return a.sweep.Store.AddExchange(ctx, a.trial.Key, a.record.Number, e)
 	}); err != nil {
 		return err
 	}
-	return a.sweep.Store.Collected(ctx, a.record)
+	err := a.sweep.Store.Collected(ctx, a.record)
+	a.sweep.passed(StepCollected)
+	return err
 }
 
 func (a *attempt) writeLists() error {

@@ -17,20 +17,26 @@ const (
 	AttemptEnded   EventKind = "attempt ended"
 	TrialDone      EventKind = "trial done"
 	Notice         EventKind = "notice" // something a person should read
+
+	// Waiting and Resuming say that nothing new is started for want of room,
+	// and that it is again.
+	Waiting  EventKind = "waiting"
+	Resuming EventKind = "resuming"
 )
 
 // Event is what a progress display or a log is told.
 type Event struct {
-	Kind    EventKind
-	Who     string // agent and model, "" where the run has only one pairing
-	Task    tasks.ID
-	Attempt int
-	Outcome results.Outcome
-	Word    string // with TrialDone
-	Reason  string // one printable line
-	Wall    time.Duration
-	Planned int // with SweepPlanned: all trials, and those done before
-	Done    int
+	Kind EventKind
+	Who  string // agent and model, "" where the run has only one pairing
+	Task tasks.ID
+	// Repetition and Attempt are counted from 1; 0 where there is none.
+	Repetition, Attempt int
+	Outcome             results.Outcome
+	Word                string // with TrialDone
+	Reason              string // one printable line
+	Wall                time.Duration
+	Planned             int // with SweepPlanned: all trials, and those done before
+	Done                int
 }
 
 // who names a pairing in events, where the sweep has several.
@@ -43,8 +49,8 @@ func (s *Sweep) who(p *Pairing) string {
 
 // notice says something about an attempt that a person should read.
 func (a *attempt) notice(text string) {
-	a.sweep.Observer.observe(Event{Kind: Notice, Who: a.sweep.who(a.pair), Task: a.task.ID, Attempt: a.record.Number,
-		Reason: plainLine(text)})
+	a.sweep.Observer.observe(Event{Kind: Notice, Who: a.sweep.who(a.pair), Task: a.task.ID,
+		Repetition: a.trial.Repetition, Attempt: a.record.Number, Reason: plainLine(text)})
 }
 
 // Observer receives events, from several goroutines. Nil is a deaf one.

@@ -1,10 +1,6 @@
 package runner
 
-import (
-	"context"
-	"sync"
-	"time"
-)
+import "sync"
 
 // places are what trials are worked on in: a number that may change while they
 // are handed out.
@@ -76,52 +72,4 @@ func (p *places) Jobs() (limit, taken int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.limit, p.taken
-}
-
-// roomEvery is the time between two looks at a machine without room. Nothing
-// tells when memory or disk become free.
-const roomEvery = 2 * time.Second
-
-// awaitRoom waits until the machine has room for another attempt and says once
-// why it waits. It reports false when the sweep ends first.
-func (s *Sweep) awaitRoom(ctx context.Context) bool {
-	if s.Room == nil {
-		return true
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-s.Stop.Reached(Drain):
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	for {
-		why := s.Room(ctx)
-		if ctx.Err() != nil {
-			return false
-		}
-		if s.sayRoom(why); why == "" {
-			return true
-		}
-		if s.Pause(ctx, roomEvery) != nil {
-			return false
-		}
-	}
-}
-
-// sayRoom tells of a reason to wait when it comes and when it goes, once for
-// all who wait.
-func (s *Sweep) sayRoom(why string) {
-	s.mu.Lock()
-	before := s.noRoom
-	s.noRoom = why
-	s.mu.Unlock()
-	switch {
-	case why != "" && before == "":
-		s.Observer.observe(Event{Kind: Notice, Reason: "nothing new is started: " + plainLine(why)})
-	case why == "" && before != "":
-		s.Observer.observe(Event{Kind: Notice, Reason: "going on: there is room again"})
-	}
 }

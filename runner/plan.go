@@ -42,6 +42,7 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 	if err := s.Store.Plan(ctx, trials); err != nil {
 		return nil, err
 	}
+	s.passed(StepPlanned)
 	pairs := s.pairsByName()
 	p := &plan{open: map[tasks.ID][]openTrial{}}
 	for t, err := range s.Store.Results(ctx) {
@@ -129,9 +130,9 @@ func (s *Sweep) settingsOfPairs() []string {
 }
 
 // exchangeRecord is a gateway's exchange in the words of the store.
-func exchangeRecord(e gateway.Exchange) results.Exchange {
+func (a *attempt) exchangeRecord(e gateway.Exchange) results.Exchange {
 	return results.Exchange{
-		Seq: e.Seq, Wire: string(e.Wire), Started: e.Started, Ended: e.Ended, Model: e.Model, Status: e.Status,
+		Seq: e.Seq, Wire: string(e.Wire), Started: a.at(e.Started), Ended: a.at(e.Ended), Model: e.Model, Status: e.Status,
 		Complete: e.Complete, Error: e.Error, WorstUSD: e.WorstUSD, WorstTokens: e.WorstTokens,
 		Usage: results.Usage{Input: e.Usage.Input, Cached: e.Usage.Cached, CacheWrite: e.Usage.CacheWrite,
 			Output: e.Usage.Output, Reasoning: e.Usage.Reasoning, CostUSD: e.CostUSD},

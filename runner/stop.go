@@ -13,6 +13,19 @@ const (
 	Abort             // at once
 )
 
+// String is the level in a word.
+func (l StopLevel) String() string {
+	switch l {
+	case Running:
+		return "running"
+	case Drain:
+		return "draining"
+	case Halt:
+		return "halting"
+	}
+	return "aborting"
+}
+
 // Stopper passes a StopLevel from the one who decides to the many who obey.
 // Levels only rise.
 type Stopper struct {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cabra-run/results"
+	"cabra-run/runner/admission"
 	"cabra-run/runner/agent"
 	"cabra-run/sandbox"
 	"cabra-run/sandbox/gateway"
@@ -47,17 +48,27 @@ type Sweep struct {
 	Connect func(ctx context.Context, stdio io.ReadWriteCloser) (ModelConn, error)
 	// Pause waits between two attempts of a trial; nil waits by the clock.
 	Pause func(ctx context.Context, d time.Duration) error
-	// Room says why nothing new can be started just now, "" when it can; nil
-	// always can. It is asked before each attempt and again while one waits.
+	// Room says why nothing new can be started just now, "" when it can. It is
+	// asked before each attempt and again while one waits. Nil goes by the
+	// settings: MinFreeDisk and MinFreeMemory.
 	Room func(ctx context.Context) string
+
+	// step is told of every step that is passed, clock is the machine's; both
+	// are set by tests alone.
+	step  func(Step)
+	clock func() time.Time
 
 	breaker breaker
 	places  places
+	flights flights
+	// admission is what Room asks by itself; nil where Room was given, or
+	// nothing has to stay free.
+	admission *admission.Gate
 
 	mu     sync.Mutex
 	paused string // why the breaker paused the sweep
 	failed error  // what made going on pointless: the store cannot be written
-	noRoom string // why nothing new is started just now
+	queue  queue  // of those who wait for room
 }
 
 // Pairing is an agent with the model that it is given.
@@ -121,6 +132,12 @@ type Settings struct {
 	Limits      sandbox.Limits
 	Network     sandbox.Network
 	BreakAfter  int // attempts in a row that failed outside of the agent
+
+	// MinFreeDisk and MinFreeMemory are the bytes that have to stay free while
+	// attempts are started; 0 does not look. MaxRoomWait is how long the sweep
+	// waits for room with nothing in flight before it pauses; 0 waits for ever.
+	MinFreeDisk, MinFreeMemory int64
+	MaxRoomWait                time.Duration
 }
 
 // Summary is how a sweep ended.
@@ -154,9 +171,15 @@ func (s *Sweep) Run(ctx context.Context) (Summary, error) {
 
 func (s *Sweep) prepare() {
 	s.breaker.limit = s.Settings.BreakAfter
-	s.places.set(s.Settings.Jobs)
+	if limit, _ := s.places.Jobs(); limit == 0 { // nobody has changed it yet
+		s.places.set(s.Settings.Jobs)
+	}
 	if s.Pause == nil {
 		s.Pause = sleep
+	}
+	s.Observer = s.flights.hearing(s.Observer)
+	if s.Room == nil {
+		s.watchRoom()
 	}
 }
 

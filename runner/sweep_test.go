@@ -22,8 +22,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := childRun(); dir != "" {
-		child(dir)
+	if j, ok := childJob(); ok {
+		child(j)
 		return
 	}
 	goleak.VerifyTestMain(m)

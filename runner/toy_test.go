@@ -65,6 +65,7 @@ type world struct {
 	stops  map[*fake.Box]context.CancelFunc
 	before func(box *fake.Box) // called by every toy before it asks
 	linger time.Duration       // how long a toy works after it has answered
+	asks   int                 // how often it asks, 0 is once
 }
 
 func newWorld() *world {
@@ -161,10 +162,13 @@ func (w *world) toy(ctx context.Context, p *fake.Proc, args []string) int {
 		w.before(p.Box)
 	}
 	prompt, _ := io.ReadAll(p.Stdin)
-	answer, err := ask(ctx, mux, args[1], string(prompt))
-	if err != nil {
-		fmt.Fprintln(p.Stderr, err)
-		return 1
+	var answer string
+	for range max(1, w.asks) {
+		var err error
+		if answer, err = ask(ctx, mux, args[1], string(prompt)); err != nil {
+			fmt.Fprintln(p.Stderr, err)
+			return 1
+		}
 	}
 	if answer != "" {
 		if err := os.WriteFile(filepath.Join(p.Box.Workspace(), tasks.SolutionFile), []byte(answer), 0o600); err != nil {

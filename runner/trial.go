@@ -33,6 +33,7 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 			return
 		}
 		a, err := s.attempt(ctx, open, task)
+		s.leaveRoom(a)
 		if err != nil {
 			s.fail(fmt.Errorf("recording an attempt of %s: %w", task.ID, err))
 			return
@@ -94,8 +95,8 @@ func (s *Sweep) finish(ctx context.Context, open openTrial, task *tasks.Task, la
 	if last.Outcome.HasCode() && !last.Unscored {
 		verdicts, err := s.score(ctx, open, task, last, code)
 		if err != nil {
-			s.Observer.observe(Event{Who: s.who(open.pair), Kind: Notice, Task: task.ID, Attempt: last.Number,
-				Reason: plainLine(notScored(verdicts, err))})
+			s.Observer.observe(Event{Who: s.who(open.pair), Kind: Notice, Task: task.ID,
+				Repetition: open.trial.Repetition, Attempt: last.Number, Reason: plainLine(notScored(verdicts, err))})
 			return
 		}
 		if v := verdictOf(verdicts, s.Store.Lock().Verdict()); v != nil && last.Outcome == results.Answered {
@@ -105,7 +106,8 @@ func (s *Sweep) finish(ctx context.Context, open openTrial, task *tasks.Task, la
 			}
 		}
 	}
-	s.Observer.observe(Event{Who: s.who(open.pair), Kind: TrialDone, Task: task.ID, Attempt: last.Number, Outcome: last.Outcome, Word: word, Reason: reason})
+	s.Observer.observe(Event{Who: s.who(open.pair), Kind: TrialDone, Task: task.ID,
+		Repetition: open.trial.Repetition, Attempt: last.Number, Outcome: last.Outcome, Word: word, Reason: reason})
 }
 
 // notScored says what is missing of a trial's verdicts, and why.
@@ -142,12 +144,14 @@ func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a r
 			return have, nil
 		}
 		given, err := s.Scorer.ScoreBy(ctx, task, code, missing...)
+		s.passed(StepScored)
 		for _, v := range given {
 			if err := s.Store.SetVerdict(context.WithoutCancel(ctx), open.trial.Key, a.Number, v); err != nil {
 				s.fail(fmt.Errorf("recording a verdict on %s: %w", task.ID, err))
 				return have, err
 			}
 			have = append(have, v)
+			s.passed(StepVerdict)
 		}
 		if err == nil && len(given) < len(missing) {
 			err = fmt.Errorf("the scorer gave %d of the verdicts %s", len(given), strings.Join(missing, ", "))

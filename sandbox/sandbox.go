@@ -115,6 +115,8 @@ type Engine interface {
 	Create(ctx context.Context, spec Spec) (Box, error)
 	// Reap removes boxes, volumes and workspaces whose owner is dead, and nothing else.
 	Reap(ctx context.Context) (Reaped, error)
+	// Capacity says what is left for further boxes.
+	Capacity(ctx context.Context) (Capacity, error)
 	// Close gives up what the engine holds in this process; boxes must have
 	// been removed before.
 	Close() error
@@ -165,10 +167,13 @@ type Box interface {
 	SetPids(ctx context.Context, pids int64) error
 	// Usage reads what the box uses now.
 	Usage(ctx context.Context) (Usage, error)
+	// Effective reads which limits are in force in the running box.
+	Effective(ctx context.Context) (Effective, error)
 	// Kill ends every process of the box at once; it returns when they are
 	// gone. Killing a stopped or never started box is not an error.
 	Kill(ctx context.Context) error
-	// Wait returns when PID 1 has ended.
+	// Wait returns when PID 1 has ended. One that was killed from outside,
+	// as by an engine that shuts down, is a Fault of kind FaultKilled.
 	Wait(ctx context.Context) (Exit, error)
 	// Collect reads the workspace of a killed box from outside into dst, an
 	// empty folder: regular files only, bounded, no link followed. What was
@@ -190,7 +195,19 @@ type Command struct {
 	Stdin  io.Reader // nil: end of file at once
 	Stdout io.Writer // nil: dropped; a failing Write ends the copying, not the command
 	Stderr io.Writer
+	// Terminal, when not nil, is what the command's streams are connected to;
+	// Stdout then gets all output.
+	Terminal *Terminal
 }
+
+// Terminal is a terminal for a command that talks to a person.
+type Terminal struct {
+	Size   TerminalSize
+	Resize <-chan TerminalSize // further sizes, or nil; closed or given up by the sender
+}
+
+// TerminalSize is counted in characters.
+type TerminalSize struct{ Rows, Cols uint }
 
 // Process is a started Command.
 type Process interface {
@@ -227,6 +244,7 @@ const (
 	FaultNoCapacity  FaultKind = "no capacity"  // all guest slots are taken; wait
 	FaultGone        FaultKind = "gone"         // the box was removed behind our back
 	FaultNotRunning  FaultKind = "not running"  // the box has stopped
+	FaultKilled      FaultKind = "killed"       // the box was killed, by nobody in it, no limit and not by its owner
 	FaultBadSpec     FaultKind = "bad spec"     // the request cannot work
 	FaultEngine      FaultKind = "engine error" // anything else
 )

@@ -81,8 +81,8 @@ func (f family) variantWords() []string {
 	return words
 }
 
-// allVariants returns the variants of all families in grid order.
-func allVariants() []string {
+// Variants returns the variants of all families in grid order.
+func Variants() []string {
 	var words []string
 	for _, a := range AllAxes() {
 		words = append(words, familyOf(a).variantWords()...)

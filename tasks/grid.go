@@ -87,7 +87,7 @@ type cellOrder struct {
 }
 
 func newCellOrder() cellOrder {
-	return cellOrder{ranks(AllAxes()), ranks(allVariants()), ranks(Refactorings()), ranks(CodeTypes())}
+	return cellOrder{ranks(AllAxes()), ranks(Variants()), ranks(Refactorings()), ranks(CodeTypes())}
 }
 
 // ranks numbers words from 1.

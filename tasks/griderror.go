@@ -40,8 +40,14 @@ func (e *GridError) Error() string {
 	return b.String()
 }
 
-// unknown makes the error for a value that is none of have.
-func unknown(key, value string, have []string) *GridError {
+// MalformedValue makes the error for a value that has the wrong form, or is
+// there twice; hint says what the form is.
+func MalformedValue(key, value, hint string) *GridError {
+	return &GridError{Malformed: true, Key: key, Value: shorten(value), Hint: hint}
+}
+
+// UnknownWord makes the error for a value that is none of have.
+func UnknownWord(key, value string, have []string) *GridError {
 	return &GridError{Key: key, Value: shorten(value), Have: have, Suggestion: closest(value, have)}
 }
 
@@ -49,7 +55,7 @@ func checkWord[T ~string](key, value string, have []T) error {
 	if slices.Contains(have, T(value)) {
 		return nil
 	}
-	return unknown(key, value, texts(have))
+	return UnknownWord(key, value, texts(have))
 }
 
 func texts[T ~string](words []T) []string {

@@ -62,7 +62,7 @@ func parseList(text string) (Grid, error) {
 }
 
 func unknownPreset(word string, names []string) error {
-	e := unknown("grid", word, names)
+	e := UnknownWord("grid", word, names)
 	e.Hint = "or an expression like 'axis=search; size=5..50', or a task id"
 	return e
 }
@@ -109,26 +109,27 @@ func parseExpression(text string) (Grid, error) {
 func (x *expression) set(key, value string) (err error) {
 	switch key {
 	case "axis":
-		x.axes, err = parseWords(key, value, AllAxes())
+		x.axes, err = ParseWords(key, value, AllAxes())
 	case "size":
-		x.sizes, err = parseSizes(value)
+		x.sizes, err = ParseSizes(value)
 	case "code":
-		x.codes, err = parseWords(key, value, CodeTypes())
+		x.codes, err = ParseWords(key, value, CodeTypes())
 	case "task":
-		x.tasks, err = parseWords(key, value, Refactorings())
+		x.tasks, err = ParseWords(key, value, Refactorings())
 	case "variant":
-		x.variants, err = parseWords(key, value, allVariants())
+		x.variants, err = ParseWords(key, value, Variants())
 	case "instances":
 		x.instancesText = value
 		x.first, x.last, err = parseInstances(value)
 	default:
-		err = unknown("key", key, []string{"axis", "size", "code", "task", "variant", "instances"})
+		err = UnknownWord("key", key, []string{"axis", "size", "code", "task", "variant", "instances"})
 	}
 	return err
 }
 
-// parseWords reads a list of words and returns them in the order of have.
-func parseWords[T ~string](key, value string, have []T) ([]T, error) {
+// ParseWords reads a list of words, separated by commas, and returns them in the
+// order of have. The error is a *GridError.
+func ParseWords[T ~string](key, value string, have []T) ([]T, error) {
 	chosen := map[T]bool{}
 	for _, w := range strings.Split(value, ",") {
 		w = strings.TrimSpace(w)
@@ -140,8 +141,9 @@ func parseWords[T ~string](key, value string, have []T) ([]T, error) {
 	return slices.DeleteFunc(slices.Clone(have), func(w T) bool { return !chosen[w] }), nil
 }
 
-// parseSizes reads a list of sizes and of ranges between two sizes.
-func parseSizes(value string) ([]int, error) {
+// ParseSizes reads a list of sizes and of ranges between two sizes, and returns
+// those of Sizes. The error is a *GridError.
+func ParseSizes(value string) ([]int, error) {
 	chosen := map[int]bool{}
 	for _, part := range strings.Split(value, ",") {
 		first, last, isRange := strings.Cut(part, "..")
@@ -257,7 +259,7 @@ func (x *expression) name() string {
 		parts = append(parts, "axis="+strings.Join(texts(x.axes), ","))
 	}
 	if len(x.sizes) < len(Sizes()) {
-		parts = append(parts, "size="+sizesText(x.sizes))
+		parts = append(parts, "size="+SizesText(x.sizes))
 	}
 	if len(x.codes) < len(CodeTypes()) {
 		parts = append(parts, "code="+strings.Join(texts(x.codes), ","))
@@ -279,8 +281,9 @@ func (x *expression) name() string {
 	return strings.Join(parts, "; ")
 }
 
-// sizesText writes three or more sizes without a gap as a range.
-func sizesText(sizes []int) string {
+// SizesText is the inverse of ParseSizes for sizes in ascending order, at least
+// one. It writes three or more sizes without a gap as a range.
+func SizesText(sizes []int) string {
 	first := slices.Index(Sizes(), sizes[0])
 	end := first + len(sizes)
 	if len(sizes) >= 3 && end <= len(Sizes()) && slices.Equal(Sizes()[first:end], sizes) {

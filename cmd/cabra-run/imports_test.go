@@ -16,28 +16,29 @@ const module = "cabra-run/"
 // may import what its line lists and packages below itself; test helpers
 // (…test) may be imported by tests only and are not in the table.
 var mayImport = map[string][]string{
-	"tasks":           {},
-	"tasks/mt":        {},
-	"tasks/callgraph": {"tasks", "tasks/mt", "tasks/program"},
-	"tasks/program":   {},
-	"tasks/refactor":  {"tasks", "tasks/callgraph", "tasks/mt", "tasks/program"},
-	"tasks/merge":     {"tasks", "tasks/mt", "tasks/program"},
-	"tasks/controls":  {"tasks", "tasks/mt", "tasks/program"},
-	"tasks/official":  {"tasks", "tasks/callgraph"},
-	"sandbox":         {},
-	"sandbox/docker":  {"sandbox"},
-	"sandbox/fake":    {"sandbox"},
-	"sandbox/relay":   {},
-	"sandbox/gateway": {"sandbox"},
-	"images":          {"sandbox", "sandbox/docker"}, // for finding the engine in one way
-	"runner":          nil,                           // all of ours but cmd
-	"runner/agent":    {"tasks", "sandbox", "results/trace"},
-	"runner/model":    {"tasks", "sandbox/gateway"},
-	"runner/score":    {"tasks", "tasks/mt", "sandbox", "results"},
-	"results":         {"tasks"},
-	"results/trace":   {"results"},
-	"results/report":  {"results", "tasks"},
-	"cmd/cabra-run":   nil, // all
+	"tasks":            {},
+	"tasks/mt":         {},
+	"tasks/callgraph":  {"tasks", "tasks/mt", "tasks/program"},
+	"tasks/program":    {},
+	"tasks/refactor":   {"tasks", "tasks/callgraph", "tasks/mt", "tasks/program"},
+	"tasks/merge":      {"tasks", "tasks/mt", "tasks/program"},
+	"tasks/controls":   {"tasks", "tasks/mt", "tasks/program"},
+	"tasks/official":   {"tasks", "tasks/callgraph"},
+	"sandbox":          {},
+	"sandbox/docker":   {"sandbox"},
+	"sandbox/fake":     {"sandbox"},
+	"sandbox/relay":    {},
+	"sandbox/gateway":  {"sandbox"},
+	"images":           {"sandbox", "sandbox/docker"}, // for finding the engine in one way
+	"runner":           nil,                           // all of ours but cmd
+	"runner/agent":     {"tasks", "sandbox", "results/trace"},
+	"runner/model":     {"tasks", "sandbox/gateway"},
+	"runner/score":     {"tasks", "tasks/mt", "sandbox", "results"},
+	"results":          {"tasks"},
+	"results/trace":    {"results"},
+	"results/analysis": {},
+	"results/report":   {"results", "results/analysis", "tasks"},
+	"cmd/cabra-run":    nil, // all
 }
 
 // external are modules that only some packages may use.

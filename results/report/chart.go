@@ -45,26 +45,35 @@ func Chart(w io.Writer, r *Report, format Picture) error {
 	if err != nil {
 		return err
 	}
+	return paint(w, format, chartWidth, chartHeight, func(c draw.Canvas) error {
+		p.Draw(c)
+		return nil
+	})
+}
+
+// paint draws onto a canvas of the format, inside of a margin, and writes it.
+func paint(w io.Writer, format Picture, width, height vg.Length, fill func(draw.Canvas) error) error {
 	var canvas interface {
 		vg.CanvasSizer
 		io.WriterTo
 	}
 	switch format {
 	case PNG:
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(
-			vgimg.UseWH(chartWidth, chartHeight), vgimg.UseDPI(chartDPI))}
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(chartDPI))}
 	case SVG:
-		canvas = vgsvg.New(chartWidth, chartHeight)
+		canvas = vgsvg.New(width, height)
 	default:
 		return fmt.Errorf("unknown picture format %q: there are png and svg", format)
 	}
 	const margin = 3 * vg.Millimeter
-	p.Draw(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
-	_, err = canvas.WriteTo(w)
+	if err := fill(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin)); err != nil {
+		return err
+	}
+	_, err := canvas.WriteTo(w)
 	return err
 }
 
-// series is the line of one axis.
+// series is the line of one axis, or of one run on it.
 type series struct {
 	name   string
 	groups []Group
@@ -115,15 +124,24 @@ func setText(p *plot.Plot, r *Report, lines []series) {
 	p.Title.Padding = vg.Points(7)
 	p.X.Label.Text = "Size N  (" + perPoint(lines) + "; bars: ±1 standard error)"
 	p.Y.Label.Text = "Accuracy"
+	setAxes(p)
+	setLegend(p, lines)
+}
+
+// setAxes gives the axes their looks; the frame is their line.
+func setAxes(p *plot.Plot) {
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		setFont(&axis.Label.TextStyle, 9)
 		axis.Label.Padding = vg.Points(4)
 		setFont(&axis.Tick.Label, 8)
-		axis.LineStyle.Width = 0 // the frame is the axis
+		axis.LineStyle.Width = 0
 		axis.Tick.LineStyle.Width = frameWidth
 		axis.Tick.Length = vg.Points(3)
 		axis.Padding = 0
 	}
+}
+
+func setLegend(p *plot.Plot, lines []series) {
 	setFont(&p.Legend.TextStyle, 8.5)
 	p.Legend.ThumbnailWidth = vg.Points(22)
 	p.Legend.Padding = vg.Points(2)
@@ -155,21 +173,7 @@ func (frame) Plot(c draw.Canvas, _ *plot.Plot) {
 }
 
 // perPoint says on how many trials a point stands.
-func perPoint(lines []series) string {
-	low, high := math.MaxInt, 0
-	for _, s := range lines {
-		for _, g := range s.groups {
-			low, high = min(low, g.All.N), max(high, g.All.N)
-		}
-	}
-	switch {
-	case low == high && low == 1:
-		return "1 trial per point"
-	case low == high:
-		return fmt.Sprintf("%s trials per point", count(low))
-	}
-	return fmt.Sprintf("%s to %s trials per point", count(low), count(high))
-}
+func perPoint(lines []series) string { return pointsText(spread(0, 0, lines)) }
 
 // legendPlace picks the corner whose points lie farthest away: a legend on top
 // of a line hides what the figure is for.
@@ -271,23 +275,31 @@ func lineLook(i int) (color.Color, draw.GlyphDrawer) {
 }
 
 func addSeries(p *plot.Plot, s series, i, of int) error {
+	line, scatter, err := addLine(p, s, i, of)
+	if err == nil {
+		p.Legend.Add(legendName(s.name), line, scatter)
+	}
+	return err
+}
+
+// addLine adds the i-th line of a plot without telling its name.
+func addLine(p *plot.Plot, s series, i, of int) (*plotter.Line, *plotter.Scatter, error) {
 	colour, mark := lineLook(i)
 	points := seriesPoints(s, i, of)
 	line, scatter, err := plotter.NewLinePoints(points)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	line.Color, line.Width = colour, vg.Points(1.6)
 	scatter.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(2.6), Shape: mark}
 	bars, err := plotter.NewYErrorBars(points)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	bars.LineStyle = draw.LineStyle{Color: colour, Width: vg.Points(0.9)}
 	bars.CapWidth = vg.Points(4)
 	p.Add(line, bars, scatter)
-	p.Legend.Add(legendName(s.name), line, scatter)
-	return nil
+	return line, scatter, nil
 }
 
 func legendName(axis string) string {

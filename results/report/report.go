@@ -33,6 +33,9 @@ type Options struct {
 	Partial bool
 	// Drift is what changed while the run was continued, from the store.
 	Drift []results.Drift
+	// Agent and Model leave only the pairings of this agent (a name, or
+	// name@version) and this model; "" for all.
+	Agent, Model string
 }
 
 // Report is what a run says so far.
@@ -62,6 +65,10 @@ type Report struct {
 	Limits   []LimitCount   `json:"limits_hit"`
 	// NoVerdict lists the trials without a verdict, in plan order.
 	NoVerdict []NoVerdict `json:"without_verdict"`
+
+	// Pairings holds a report for each agent and model of a run that has
+	// several; the figures above are over all of them.
+	Pairings []*Report `json:"pairings,omitempty"`
 }
 
 // Header says what was run and under which conditions.
@@ -112,6 +119,8 @@ type Group struct {
 	Planned int  `json:"planned"`
 	All     Rate `json:"all"`   // over all trials that are done
 	Agent   Rate `json:"agent"` // over those with an agent outcome
+	// Repeats is over the tasks of All. Nil over several agents and models.
+	Repeats *Repeats `json:"by_task,omitempty"`
 	// Effort is that of all trials that are done, with all their attempts.
 	Effort Effort `json:"effort"`
 }
@@ -154,25 +163,50 @@ type NoVerdict struct {
 
 // Build reduces results, which go by the verdict of the options, to a report.
 func Build(all Results, lock results.Lock, opts Options) (*Report, error) {
-	b := newBuilder()
+	s, err := newSplit(lock, opts, newBuilder)
+	if err != nil {
+		return nil, err
+	}
 	for t, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("building the report: %w", err)
 		}
-		b.add(&t)
+		s.add(&t)
 	}
-	return b.report(lock, opts), nil
+	return reportOf(s, opts), nil
 }
 
-func header(l results.Lock, scorer string) Header {
-	return Header{
-		Name: l.Run, Program: l.Program, Agent: l.Agent.Name, Version: l.Agent.Version, Model: l.Model,
-		Scripted: l.Provider.Scripted, Grid: l.Tasks.Grid, Seed: l.Tasks.Seed,
-		Scorer: scorer, ScorerVersion: l.VerdictVersion(scorer),
-		Attempts: l.Retry.Attempts, TimeoutSeconds: l.TimeoutSeconds, Network: l.Network,
-		Provider: l.Provider.Name, Endpoint: l.Provider.Description, Wire: l.Agent.Wire, Prices: l.Provider.Prices,
-		TLS: l.Provider.TLS, Losses: l.Provider.Losses,
+// reportOf is the report of all pairings, with one of each where there are several.
+func reportOf(s *split[*builder], opts Options) *Report {
+	lock := s.pairings.lock
+	r := s.total.report(lock, s.chosen(), opts)
+	for _, i := range s.parts() {
+		r.Pairings = append(r.Pairings, s.each[i].report(lock, s.pairings.list[i:i+1], opts))
 	}
+	return r
+}
+
+// header is that of some pairings of a run. What they do not have in common is
+// listed, but for the figures of a provider, which stand in their own headers.
+func header(l results.Lock, pairs []results.Pairing, scorer string) Header {
+	h := Header{
+		Name: l.Run, Program: l.Program, Grid: l.Tasks.Grid, Seed: l.Tasks.Seed,
+		Scorer: scorer, ScorerVersion: l.VerdictVersion(scorer),
+		TimeoutSeconds: l.TimeoutSeconds, Network: l.Network,
+	}
+	var agents, versions, models []string
+	for _, p := range pairs {
+		agents, versions, models = append(agents, p.Agent.Name), append(versions, p.Agent.Version), append(models, p.Model)
+		h.Scripted = h.Scripted || p.Provider.Scripted
+		h.Attempts = max(h.Attempts, p.Retry.Attempts)
+	}
+	h.Agent, h.Version, h.Model = joinDistinct(agents), joinDistinct(versions), joinDistinct(models)
+	if len(pairs) == 1 {
+		p := pairs[0].Provider
+		h.Provider, h.Endpoint, h.Wire, h.Prices = p.Name, p.Description, pairs[0].Agent.Wire, p.Prices
+		h.TLS, h.Losses = p.TLS, p.Losses
+	}
+	return h
 }
 
 // groupKey is what the trials of a Group have in common.
@@ -196,19 +230,22 @@ type builder struct {
 	versions            map[string]bool // of the verdicts
 	notComputed, differ int
 	usageNotes          int
+
+	tasks taskTallies
 }
 
 func newBuilder() *builder {
 	return &builder{
 		overall: &tally{}, axisSize: map[groupKey]*tally{}, refactor: map[groupKey]*tally{},
 		code: map[groupKey]*tally{}, outcomes: map[string]*OutcomeCount{}, limits: map[string]int{},
-		noVerdict: []NoVerdict{}, versions: map[string]bool{},
+		noVerdict: []NoVerdict{}, versions: map[string]bool{}, tasks: newTaskTallies(),
 	}
 }
 
 func (b *builder) add(t *results.TrialResult) {
 	b.counts.add(t.State)
 	b.overall.add(t)
+	b.tasks.add(t)
 	for _, a := range t.Attempts {
 		if a.UsageNote != "" {
 			b.usageNotes++
@@ -288,13 +325,36 @@ func (b *builder) addOutcome(t *results.TrialResult) {
 	}
 }
 
-func (b *builder) report(lock results.Lock, opts Options) *Report {
+func (b *builder) report(lock results.Lock, pairs []results.Pairing, opts Options) *Report {
+	if len(pairs) == 1 {
+		b.countTasks()
+	}
 	r := b.tables(opts)
-	r.Header, r.Drift = header(lock, cmp.Or(opts.Scorer, lock.Verdict())), opts.Drift
+	r.Header, r.Drift = header(lock, pairs, cmp.Or(opts.Scorer, lock.Verdict())), opts.Drift
 	if versions := slices.Sorted(maps.Keys(b.versions)); len(versions) > 0 {
 		r.Header.ScorerVersion = strings.Join(versions, ", ")
 	}
 	return r
+}
+
+// countTasks gives the groups the tasks that they hold.
+func (b *builder) countTasks() {
+	b.overall.tasks = taskCounts{}
+	for i := range b.tasks.list {
+		task := &b.tasks.list[i]
+		c := task.cell
+		b.overall.tasks[task.taskCount]++
+		for _, y := range []*tally{b.axisSize[groupKey{axis: c.Axis, size: c.Size}],
+			b.refactor[groupKey{refactoring: c.Refactoring}], b.code[groupKey{code: c.Code}]} {
+			if y == nil { // a task without such a word
+				continue
+			}
+			if y.tasks == nil {
+				y.tasks = taskCounts{}
+			}
+			y.tasks[task.taskCount]++
+		}
+	}
 }
 
 func (b *builder) tables(opts Options) *Report {
@@ -321,13 +381,7 @@ func (b *builder) tables(opts Options) *Report {
 }
 
 // Words lists every word that a trial can have, in the order of tables.
-func Words() []string {
-	words := []string{results.Solved, results.Failed}
-	for _, o := range slices.Backward(results.Outcomes()) {
-		words = append(words, string(o))
-	}
-	return append(words, results.Pending)
-}
+func Words() []string { return results.TrialWords() }
 
 // groups orders them as grids are ordered; what no grid knows follows by name.
 func groups(tallies map[groupKey]*tally, withheld bool) []Group {

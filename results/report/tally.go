@@ -1,10 +1,10 @@
 package report
 
 import (
-	"math"
 	"slices"
 
 	"cabra-run/results"
+	"cabra-run/results/analysis"
 )
 
 // Effort is what trials took, over all attempts of each.
@@ -43,8 +43,15 @@ type tally struct {
 	ofAgent, solvedOfAgent int
 	attempts               int
 	wall                   []float64
-	input, cached, written Figure
-	output, reason, cost   Figure
+	input, cached, written figureSum
+	output, reason, cost   figureSum
+	tasks                  taskCounts // nil over several pairings
+}
+
+// figureSum adds up a Figure.
+type figureSum struct {
+	sum                    float64
+	known, partly, unknown int
 }
 
 func (y *tally) add(t *results.TrialResult) {
@@ -65,13 +72,17 @@ func (y *tally) add(t *results.TrialResult) {
 	}
 	y.attempts += len(t.Attempts)
 	y.wall = append(y.wall, t.WallSeconds)
-	u := t.Usage
-	y.input.add(asFloat(u.Input), u.Unknown.Input)
-	y.cached.add(asFloat(u.Cached), u.Unknown.Cached)
-	y.written.add(asFloat(u.CacheWrite), u.Unknown.CacheWrite)
-	y.output.add(asFloat(u.Output), u.Unknown.Output)
-	y.reason.add(asFloat(u.Reasoning), u.Unknown.Reasoning)
-	y.cost.add(u.CostUSD, u.Unknown.Cost)
+	u := &t.Usage
+	y.input.addCount(u.Input, u.Unknown.Input)
+	y.cached.addCount(u.Cached, u.Unknown.Cached)
+	y.written.addCount(u.CacheWrite, u.Unknown.CacheWrite)
+	y.output.addCount(u.Output, u.Unknown.Output)
+	y.reason.addCount(u.Reasoning, u.Unknown.Reasoning)
+	if u.CostUSD == nil {
+		y.cost.unknown++
+	} else {
+		y.cost.add(*u.CostUSD, u.Unknown.Cost)
+	}
 }
 
 func asFloat(v *int64) *float64 {
@@ -82,21 +93,29 @@ func asFloat(v *int64) *float64 {
 	return &f
 }
 
-func (f *Figure) add(v *float64, gaps int) {
+func (f *figureSum) addCount(v *int64, gaps int) {
 	if v == nil {
-		f.Unknown++
+		f.unknown++
 		return
 	}
-	f.Known++
+	f.add(float64(*v), gaps)
+}
+
+func (f *figureSum) add(v float64, gaps int) {
+	f.sum += v
+	f.known++
 	if gaps > 0 {
-		f.Partly++
+		f.partly++
 	}
-	sum := *v
-	if f.Sum != nil {
-		sum += *f.Sum
+}
+
+func (f figureSum) figure() Figure {
+	out := Figure{Known: f.known, Partly: f.partly, Unknown: f.unknown}
+	if f.known > 0 {
+		mean := f.sum / float64(f.known)
+		out.Sum, out.Mean = &f.sum, &mean
 	}
-	mean := sum / float64(f.Known)
-	f.Sum, f.Mean = &sum, &mean
+	return out
 }
 
 func (y *tally) group(k groupKey, withheld bool) Group {
@@ -105,10 +124,11 @@ func (y *tally) group(k groupKey, withheld bool) Group {
 		Planned: y.planned,
 		All:     newRate(y.solved, y.done, withheld),
 		Agent:   newRate(y.solvedOfAgent, y.ofAgent, withheld),
+		Repeats: y.tasks.repeats(withheld),
 		Effort: Effort{
 			Trials: y.done, Attempts: y.attempts, Wall: newSeconds(y.wall),
-			Input: y.input, Cached: y.cached, Written: y.written,
-			Output: y.output, Reason: y.reason, Cost: y.cost,
+			Input: y.input.figure(), Cached: y.cached.figure(), Written: y.written.figure(),
+			Output: y.output.figure(), Reason: y.reason.figure(), Cost: y.cost.figure(),
 		},
 	}
 }
@@ -118,8 +138,7 @@ func newRate(solved, n int, withheld bool) Rate {
 	if n == 0 || withheld {
 		return r
 	}
-	p := float64(solved) / float64(n)
-	se := math.Sqrt(p * (1 - p) / float64(n))
+	p, se := float64(solved)/float64(n), analysis.BinomialSE(solved, n)
 	r.Accuracy, r.SE = &p, &se
 	return r
 }

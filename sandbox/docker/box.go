@@ -27,12 +27,18 @@ type Box struct {
 	uid       int
 	created   time.Time
 	files     []string // what the workspace was filled with
+	limits    sandbox.Limits
+	home      bool
+	noScratch bool
+	notes     []string // the engine's warnings at the creation
 
 	mu       sync.Mutex
 	started  bool
 	removed  bool
+	killed   bool // by us
 	stdio    *stdio
 	cgroup   *cgroup               // nil until found
+	oomKills int64                 // as last read
 	commands map[*process]struct{} // those whose output may still come
 	ended    chan struct{}         // closed when the watch has ended
 	stop     context.CancelFunc
@@ -43,7 +49,8 @@ type Box struct {
 func newBox(e *Engine, p *plan) *Box {
 	return &Box{
 		e: e, image: p.image, env: p.spec.Env, created: time.Now(),
-		files:    slices.Sorted(maps.Keys(p.spec.Workspace)),
+		files:  slices.Sorted(maps.Keys(p.spec.Workspace)),
+		limits: p.limits, home: p.spec.Home, noScratch: p.spec.NoScratch,
 		commands: map[*process]struct{}{},
 	}
 }
@@ -126,7 +133,9 @@ func (b *Box) startWatch() {
 			b.watch = err
 			return
 		}
-		b.exit, b.watch = b.lastState(ctx, code)
+		if b.exit, b.watch = b.lastState(ctx, code); b.watch == nil {
+			b.watch = b.killedOutside(b.exit, killCode)
+		}
 	}()
 }
 
@@ -207,13 +216,16 @@ func (b *Box) Kill(ctx context.Context) error {
 		return err
 	}
 	b.unblock()
-	err := b.e.finish(ctx, op, func(ctx context.Context) error {
+	b.mu.Lock()
+	b.killed = true
+	b.mu.Unlock()
+	err := b.e.insist(ctx, op, func(ctx context.Context) error {
 		return b.e.api.ContainerKill(ctx, b.id, "KILL")
 	})
 	if err != nil && !sandbox.IsFault(err, sandbox.FaultNotRunning) {
 		return err
 	}
-	return b.e.finish(ctx, op, func(ctx context.Context) error {
+	return b.e.insist(ctx, op, func(ctx context.Context) error {
 		// At once when it does not run; a container is not running before its
 		// first start either.
 		_, err := b.waitStopped(ctx)
@@ -236,11 +248,28 @@ func (b *Box) unblock() {
 	}
 }
 
+// hangUp closes the connections of commands that nobody waits for: an engine
+// that hangs would never do it.
+func (b *Box) hangUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for p := range b.commands {
+		p.conn.Close()
+	}
+}
+
 func (b *Box) waitStopped(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// Only the taking of the order has to be in time, see startWatch.
+	late := time.AfterFunc(b.e.opts.CallTimeout, func() { cancel(context.DeadlineExceeded) })
 	result, failed := b.e.api.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
-	return waited(ctx, result, failed)
+	late.Stop()
+	code, err := waited(ctx, result, failed)
+	if err != nil && context.Cause(ctx) == context.DeadlineExceeded {
+		err = context.DeadlineExceeded
+	}
+	return code, err
 }
 
 // Wait returns when PID 1 has ended. When the connection on which the engine
@@ -262,8 +291,8 @@ func (b *Box) Wait(ctx context.Context) (sandbox.Exit, error) {
 	case <-ctx.Done():
 		return sandbox.Exit{}, fault(ctx, op, ctx.Err())
 	}
-	if b.watch == nil {
-		return b.exit, nil
+	if b.watch == nil || sandbox.IsFault(b.watch, sandbox.FaultKilled) {
+		return b.exit, b.watch
 	}
 	if err := b.check(op); err != nil {
 		return sandbox.Exit{}, err
@@ -272,7 +301,34 @@ func (b *Box) Wait(ctx context.Context) (sandbox.Exit, error) {
 	if err != nil {
 		return sandbox.Exit{}, fault(ctx, op, err)
 	}
-	return b.lastState(ctx, code)
+	exit, err := b.lastState(ctx, code)
+	if err != nil {
+		return exit, err
+	}
+	// An engine that was away has ended its boxes as it went or as it came.
+	return exit, b.killedOutside(exit, killCode, termCode, lostCode)
+}
+
+// The exit codes of a PID 1 that died of a signal, and of one whose end the
+// engine has not seen.
+const (
+	killCode = 137
+	termCode = 143
+	lostCode = 255
+)
+
+// killedOutside is the Fault of a box that was killed by nobody who may. What
+// runs in a box cannot kill its PID 1, and what a limit kills is known.
+func (b *Box) killedOutside(exit sandbox.Exit, codes ...int) error {
+	b.mu.Lock()
+	ours := b.killed || b.removed
+	group := b.oomKills
+	b.mu.Unlock()
+	if ours || exit.OOMKilled || group > 0 || !slices.Contains(codes, exit.Code) {
+		return nil
+	}
+	return &sandbox.Fault{Op: "waiting for box", Kind: sandbox.FaultKilled,
+		Err: fmt.Errorf("the box was killed from outside (exit code %d)", exit.Code)}
 }
 
 // Collect reads the workspace.
@@ -302,6 +358,7 @@ func (b *Box) Remove(ctx context.Context) error {
 	stdio, stop, ended := b.stdio, b.stop, b.ended
 	b.mu.Unlock()
 	b.unblock()
+	b.hangUp()
 	if stdio != nil {
 		stdio.shut()
 	}
@@ -325,26 +382,23 @@ func (b *Box) Remove(ctx context.Context) error {
 	return nil
 }
 
-// removeTries is how often a removal is asked for: one of a container that is
-// just ending can fail for that reason.
-const removeTries = 5
-
 // removeContainer removes a container by force and returns when it is gone.
 func (e *Engine) removeContainer(ctx context.Context, id string) error {
 	const op = "removing box"
 	var err error
-	for range removeTries {
-		err = e.finish(ctx, op, func(ctx context.Context) error {
+	for range insistTries {
+		err = e.insist(ctx, op, func(ctx context.Context) error {
 			return e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		})
-		switch {
-		case err == nil, sandbox.IsFault(err, sandbox.FaultGone):
-			return nil
-		case removalRuns(err):
-			return e.awaitRemoval(ctx, op, id) // somebody else is at it
-		case !sandbox.IsFault(err, sandbox.FaultNotRunning):
-			return err
+		if !sandbox.IsFault(err, sandbox.FaultNotRunning) { // as of one that is just ending
+			break
 		}
+	}
+	switch {
+	case sandbox.IsFault(err, sandbox.FaultGone):
+		return nil
+	case removalRuns(err):
+		return e.awaitRemoval(ctx, op, id) // somebody else is at it
 	}
 	return err
 }
@@ -365,7 +419,7 @@ func (e *Engine) awaitRemoval(ctx context.Context, op, id string) error {
 
 // removeVolume removes a volume that may be gone already.
 func (e *Engine) removeVolume(ctx context.Context, name string) error {
-	err := e.finish(ctx, fmt.Sprintf("removing volume %q", name), func(ctx context.Context) error {
+	err := e.insist(ctx, fmt.Sprintf("removing volume %q", name), func(ctx context.Context) error {
 		return e.api.VolumeRemove(ctx, name, true)
 	})
 	if sandbox.IsFault(err, sandbox.FaultGone) {

@@ -19,8 +19,38 @@ const cgroupRoot = "/sys/fs/cgroup"
 // cgroup is the place of a box's figures on this host. The kernel tells more
 // than the engine does (how often a limit was hit) and costs no engine call.
 type cgroup struct {
-	memory, pids string // folders; the same one with version 2
-	v2           bool
+	memory, pids, cpu string // folders; the same one with version 2
+	v2                bool
+}
+
+// usualCgroup finds the control groups of container id in the places where
+// engines put them, nil elsewhere. The ID is random, so that what is found
+// there is the box's own, and the engine need not be asked.
+func usualCgroup(id string) *cgroup {
+	if id == "" || strings.ContainsAny(id, "/.") {
+		return nil
+	}
+	for _, place := range []string{"docker/" + id, "system.slice/docker-" + id + ".scope"} {
+		for _, c := range []*cgroup{cgroupV1(place, place, place), cgroupV2(place)} {
+			if _, err := c.read(); err == nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+func cgroupV1(memory, pids, cpu string) *cgroup {
+	return &cgroup{
+		memory: filepath.Join(cgroupRoot, "memory", memory),
+		pids:   filepath.Join(cgroupRoot, "pids", pids),
+		cpu:    filepath.Join(cgroupRoot, "cpu", cpu),
+	}
+}
+
+func cgroupV2(place string) *cgroup {
+	dir := filepath.Join(cgroupRoot, place)
+	return &cgroup{memory: dir, pids: dir, cpu: dir, v2: true}
 }
 
 // findCgroup finds the control groups of the process pid, which the engine
@@ -41,16 +71,12 @@ func findCgroup(pid int, id string) (*cgroup, error) {
 			paths[name] = parts[2]
 		}
 	}
-	c := &cgroup{
-		memory: filepath.Join(cgroupRoot, "memory", paths["memory"]),
-		pids:   filepath.Join(cgroupRoot, "pids", paths["pids"]),
-	}
+	c := cgroupV1(paths["memory"], paths["pids"], paths["cpu"])
 	if paths["memory"] == "" || paths["pids"] == "" {
 		if paths[""] == "" {
 			return nil, errors.New("the box is in no control group of this host")
 		}
-		dir := filepath.Join(cgroupRoot, paths[""])
-		c = &cgroup{memory: dir, pids: dir, v2: true}
+		c = cgroupV2(paths[""])
 	}
 	_, err = c.read()
 	return c, err
@@ -80,7 +106,8 @@ func readNumber(path string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 }
 
-// readField reads one line "name number" of a file of such lines.
+// readField reads one line "name number" of a file of such lines, which may
+// have a colon behind the name and a unit behind the number.
 func readField(path, name string) (int64, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -88,8 +115,9 @@ func readField(path, name string) (int64, error) {
 	}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {
-		if key, value, ok := strings.Cut(lines.Text(), " "); ok && key == name {
-			return strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		fields := strings.Fields(lines.Text())
+		if len(fields) >= 2 && strings.TrimSuffix(fields[0], ":") == name {
+			return strconv.ParseInt(fields[1], 10, 64)
 		}
 	}
 	return 0, fmt.Errorf("%s has no field %q", path, name)

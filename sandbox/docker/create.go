@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -44,6 +47,7 @@ func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Box, er
 	if err != nil {
 		return nil, err
 	}
+	e.findLost(ctx)
 	creation := sandbox.RandomName()
 	p := &plan{
 		spec: spec, limits: spec.Limits.OrDefaults(), image: facts, seccomp: e.seccomp, podman: e.podman,
@@ -141,9 +145,10 @@ func (e *Engine) createNamed(ctx context.Context, p *plan, box *Box, name string
 			return "", err
 		}
 	}
-	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
+	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeouts*e.opts.CallTimeout)
 	defer cancel()
 	resp, err := e.api.ContainerCreate(cctx, p.config(), p.hostConfig(box.uid, m), nil, nil, name)
+	box.notes = warnings(resp.Warnings)
 	return resp.ID, err
 }
 
@@ -151,19 +156,52 @@ func nameTaken(err error) bool {
 	return err != nil && (cerrdefs.IsConflict(err) || strings.Contains(err.Error(), "is already in use"))
 }
 
-// undo removes whatever a failed Create has made.
+// undo removes whatever a failed Create has made. What cannot be removed now
+// is tried again at the next Create, and kept as ownerless for a later Reap.
 func (e *Engine) undo(ctx context.Context, box *Box, p *plan) error {
+	err := errors.Join(e.removeCreation(ctx, p.creation), box.Remove(ctx))
+	if err != nil {
+		e.mu.Lock()
+		e.lost[p.creation] = struct{}{}
+		e.mu.Unlock()
+	}
+	return err
+}
+
+// removeCreation removes the container of one Create, which its label names.
+func (e *Engine) removeCreation(ctx context.Context, creation string) error {
 	var lost []container.Summary
-	err := e.finish(ctx, "looking for remains", func(ctx context.Context) (err error) {
+	err := e.insist(ctx, "looking for remains", func(ctx context.Context) (err error) {
 		lost, err = e.api.ContainerList(ctx, container.ListOptions{All: true,
-			Filters: filters.NewArgs(filters.Arg("label", labelCreation+"="+p.creation))})
+			Filters: filters.NewArgs(filters.Arg("label", labelCreation+"="+creation))})
 		return err
 	})
 	errs := []error{err}
 	for _, c := range lost {
 		errs = append(errs, e.removeContainer(ctx, c.ID))
 	}
-	return errors.Join(append(errs, box.Remove(ctx))...)
+	return errors.Join(errs...)
+}
+
+// findLost removes what earlier creations may have left when they failed.
+func (e *Engine) findLost(ctx context.Context) {
+	e.mu.Lock()
+	lost := slices.Collect(maps.Keys(e.lost))
+	e.mu.Unlock()
+	for _, creation := range lost {
+		if err := e.removeCreation(ctx, creation); err != nil {
+			return // the engine has other troubles
+		}
+		if err := e.removeVolume(ctx, volumeName(creation)); err != nil {
+			return
+		}
+		if err := removeWork(filepath.Join(e.opts.StateDir, workDir), creation); err != nil {
+			return
+		}
+		e.mu.Lock()
+		delete(e.lost, creation)
+		e.mu.Unlock()
+	}
 }
 
 // imageFacts looks at an image once per process.

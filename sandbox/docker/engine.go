@@ -42,8 +42,8 @@ const podmanName = "podman"
 // Deadlines of single engine calls.
 const (
 	defaultCallTimeout = 30 * time.Second
-	createTimeout      = 60 * time.Second
-	collectTimeout     = 60 * time.Second // of a stream; what came until then is kept
+	createTimeouts     = 2 // of CallTimeout
+	collectTimeouts    = 2 // of CallTimeout, for a stream; what came until then is kept
 )
 
 // Options are the settings of an Engine.
@@ -53,7 +53,10 @@ type Options struct {
 	// cabra-run in the user's cache folder.
 	StateDir    string
 	Transport   string        // "", TransportBind or TransportArchive; "" chooses
-	CallTimeout time.Duration // deadline of one engine call; 0 is 30 s
+	CallTimeout time.Duration // deadline of one engine call, and half of a creation's; 0 is 30 s
+	// Observe is told of every engine call when its answer is there; it must
+	// return soon and may be called from several goroutines. nil tells nobody.
+	Observe func(call string, took time.Duration, err error)
 }
 
 // api is what this package asks of the engine's client.
@@ -84,6 +87,7 @@ type api interface {
 	ContainerExecAttach(ctx context.Context, id string, o container.ExecAttachOptions) (
 		types.HijackedResponse, error)
 	ContainerExecInspect(ctx context.Context, id string) (container.ExecInspect, error)
+	ContainerExecResize(ctx context.Context, id string, o container.ResizeOptions) error
 	CopyToContainer(ctx context.Context, id, path string, r io.Reader, o container.CopyToContainerOptions) error
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 
@@ -101,12 +105,16 @@ type Engine struct {
 	seccomp  string // the profile as the engine wants to have it
 	podman   bool
 	cpus     int  // of the engine's host, 0 when it does not tell
+	here     bool // the engine runs on the kernel of this process
+	rootDir  string
+	enforced enforced
 	mounts   bool // workspaces of the bind transport are file systems of their own
 
 	mu        sync.Mutex
 	transport string
 	images    map[string]imageFacts // by ID, which never changes its meaning
 	boxes     map[*Box]struct{}     // not yet removed
+	lost      map[string]struct{}   // creations that failed and may have left something
 }
 
 // New connects to an engine and registers this process as an owner of boxes.
@@ -130,14 +138,15 @@ func newEngine(ctx context.Context, cli api, endpoint string, opts Options) (*En
 		return nil, &sandbox.Fault{Op: op, Kind: sandbox.FaultBadSpec, Err: err}
 	}
 	e := &Engine{
-		api: cli, endpoint: endpoint, opts: opts,
-		images: map[string]imageFacts{}, boxes: map[*Box]struct{}{},
+		api: observed{cli, opts.Observe}, endpoint: endpoint, opts: opts,
+		images: map[string]imageFacts{}, boxes: map[*Box]struct{}{}, lost: map[string]struct{}{},
 	}
-	info, err := e.ask(ctx)
+	info, facts, err := e.ask(ctx)
 	if err != nil {
 		return nil, err
 	}
 	e.transport, e.podman, e.cpus = info.Transport, info.Name == podmanName, info.CPUs
+	e.here, e.rootDir, e.enforced = onThisHost(endpoint, facts), info.RootDir, enforcedBy(facts)
 	e.mounts = e.transport == TransportBind && os.Geteuid() == 0 && sharesMounts(ctx, endpoint)
 	if e.seccomp, err = seccompOption(e.podman, opts.StateDir); err != nil {
 		return nil, fault(ctx, op, err)
@@ -171,7 +180,7 @@ func (o Options) orDefaults() (Options, error) {
 
 // Info asks the engine who it is.
 func (e *Engine) Info(ctx context.Context) (sandbox.Info, error) {
-	info, err := e.ask(ctx)
+	info, _, err := e.ask(ctx)
 	if err == nil {
 		e.mu.Lock()
 		info.Transport = e.transport
@@ -180,17 +189,17 @@ func (e *Engine) Info(ctx context.Context) (sandbox.Info, error) {
 	return info, err
 }
 
-func (e *Engine) ask(ctx context.Context) (sandbox.Info, error) {
+func (e *Engine) ask(ctx context.Context) (sandbox.Info, system.Info, error) {
 	const op = "asking engine"
 	cctx, cancel := context.WithTimeout(ctx, e.opts.CallTimeout)
 	defer cancel()
 	facts, err := e.api.Info(cctx)
 	if err != nil {
-		return sandbox.Info{}, fault(ctx, op, err)
+		return sandbox.Info{}, facts, fault(ctx, op, err)
 	}
 	version, err := e.api.ServerVersion(cctx)
 	if err != nil {
-		return sandbox.Info{}, fault(ctx, op, err)
+		return sandbox.Info{}, facts, fault(ctx, op, err)
 	}
 	info := sandbox.Info{
 		Name: "docker", Version: version.Version, Endpoint: e.endpoint,
@@ -209,7 +218,7 @@ func (e *Engine) ask(ctx context.Context) (sandbox.Info, error) {
 		remapped = remapped || strings.HasPrefix(o, "name=userns")
 	}
 	info.Transport = e.chooseTransport(info, remapped)
-	return info, nil
+	return info, facts, nil
 }
 
 // chooseTransport picks the bind mount where this process may give files to
@@ -233,7 +242,7 @@ func (e *Engine) chooseTransport(info sandbox.Info, remapped bool) string {
 // when boxes were left behind, so that a later Reap knows them to be ownerless.
 func (e *Engine) Close() error {
 	e.mu.Lock()
-	left := len(e.boxes)
+	left := len(e.boxes) + len(e.lost)
 	e.mu.Unlock()
 	err := errors.Join(e.owner.Close(left > 0), e.api.Close())
 	if err != nil {
@@ -253,6 +262,25 @@ func (e *Engine) call(ctx context.Context, op string, f func(context.Context) er
 // up: under the call deadline alone.
 func (e *Engine) finish(ctx context.Context, op string, f func(context.Context) error) error {
 	return e.call(context.WithoutCancel(ctx), op, f)
+}
+
+// insistTries is how often a call that may be made again is made: one in a
+// hundred that fails must not leave anything behind.
+const insistTries = 5
+
+// insist is finish for a call that does no harm when it is made twice: it is
+// made again when its connection broke or the engine failed. One that timed
+// out is not, since the next would take as long.
+func (e *Engine) insist(ctx context.Context, op string, f func(context.Context) error) error {
+	var err error
+	for range insistTries {
+		err = e.finish(ctx, op, f)
+		again := sandbox.IsFault(err, sandbox.FaultUnreachable) || sandbox.IsFault(err, sandbox.FaultEngine)
+		if !again || removalRuns(err) {
+			return err
+		}
+	}
+	return err
 }
 
 // listOwned is the filter for everything that carries our labels.

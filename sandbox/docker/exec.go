@@ -50,13 +50,13 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Process, e
 			User: userOf(b.uid), Cmd: cmd.Args, WorkingDir: dir,
 			Env:          exactEnv(cmd.Env, append(envNames(b.env), b.image.env...), b.e.podman),
 			AttachStdin:  cmd.Stdin != nil,
-			AttachStdout: true, AttachStderr: true,
+			AttachStdout: true, AttachStderr: true, Tty: cmd.Terminal != nil,
 		})
 		if err != nil {
 			return err
 		}
 		p.id = created.ID
-		if p.conn, err = b.e.api.ContainerExecAttach(ctx, p.id, container.ExecAttachOptions{}); err != nil {
+		if p.conn, err = b.e.api.ContainerExecAttach(ctx, p.id, container.ExecAttachOptions{Tty: cmd.Terminal != nil}); err != nil {
 			return err
 		}
 		return lift(p.conn)
@@ -102,7 +102,11 @@ func (p *process) copy(cmd sandbox.Command) {
 	copies.Go(func() { p.stdout.Pour(cmd.Stdout) })
 	copies.Go(func() { p.stderr.Pour(cmd.Stderr) })
 	go func() {
-		p.broken = demux(p.conn.Reader, p.stdout, p.stderr)
+		if cmd.Terminal != nil { // which has one output, and no frames
+			p.broken = copyTerminal(p.conn.Reader, p.stdout)
+		} else {
+			p.broken = demux(p.conn.Reader, p.stdout, p.stderr)
+		}
 		p.stdout.CloseWrite(nil)
 		p.stderr.CloseWrite(nil)
 		copies.Wait()
@@ -111,6 +115,9 @@ func (p *process) copy(cmd sandbox.Command) {
 		p.box.mu.Unlock()
 		close(p.copied)
 	}()
+	if cmd.Terminal != nil {
+		go p.keepSize(*cmd.Terminal)
+	}
 }
 
 // Wait returns the command's exit code.

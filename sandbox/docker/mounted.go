@@ -59,7 +59,7 @@ func sharesMounts(ctx context.Context, endpoint string) bool {
 	if !ok {
 		return false
 	}
-	var d net.Dialer
+	d := net.Dialer{Timeout: probeTimeout}
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		return false

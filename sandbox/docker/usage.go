@@ -41,35 +41,69 @@ func (b *Box) Usage(ctx context.Context) (sandbox.Usage, error) {
 }
 
 func (b *Box) figures(ctx context.Context, op string) (sandbox.Usage, error) {
+	group, state, err := b.locate(ctx, op)
+	if err != nil {
+		return sandbox.Usage{}, err
+	}
+	if group != nil {
+		if u, err := group.read(); err == nil {
+			b.mu.Lock()
+			b.oomKills = u.OOMKills
+			b.mu.Unlock()
+			return u, nil
+		}
+		// The group ends with the box; the engine says which error it is.
+		if state, err = b.running(ctx, op); err != nil {
+			return sandbox.Usage{}, err
+		}
+	}
+	return b.told(ctx, op, state)
+}
+
+// locate finds the box's control group, nil where the engine is elsewhere;
+// then the state is what the engine was asked for.
+func (b *Box) locate(ctx context.Context, op string) (*cgroup, *container.State, error) {
 	b.mu.Lock()
 	group := b.cgroup
 	b.mu.Unlock()
 	if group != nil {
-		if u, err := group.read(); err == nil {
-			return u, nil
-		}
-		// The group ends with the box; the engine says which error it is.
+		return group, nil, nil
 	}
-	var state container.InspectResponse
+	var state *container.State
+	if b.e.here {
+		group = usualCgroup(b.id)
+	}
+	if group == nil {
+		var err error
+		if state, err = b.running(ctx, op); err != nil {
+			return nil, nil, err
+		}
+		if strings.HasPrefix(b.e.endpoint, "unix://") {
+			if found, err := findCgroup(state.Pid, b.id); err == nil {
+				group = found
+			}
+		}
+	}
+	b.mu.Lock()
+	b.cgroup = group
+	b.mu.Unlock()
+	return group, state, nil
+}
+
+// running asks the engine for the state of a running box.
+func (b *Box) running(ctx context.Context, op string) (*container.State, error) {
+	var c container.InspectResponse
 	err := b.e.call(ctx, op, func(ctx context.Context) (err error) {
-		state, err = b.e.api.ContainerInspect(ctx, b.id)
+		c, err = b.e.api.ContainerInspect(ctx, b.id)
 		return err
 	})
 	if err != nil {
-		return sandbox.Usage{}, err
+		return nil, err
 	}
-	if state.State == nil || !state.State.Running {
-		return sandbox.Usage{}, &sandbox.Fault{Op: op, Kind: sandbox.FaultNotRunning, Err: errNotRunning}
+	if c.State == nil || !c.State.Running {
+		return nil, &sandbox.Fault{Op: op, Kind: sandbox.FaultNotRunning, Err: errNotRunning}
 	}
-	if strings.HasPrefix(b.e.endpoint, "unix://") && group == nil {
-		if group, err := findCgroup(state.State.Pid, b.id); err == nil {
-			b.mu.Lock()
-			b.cgroup = group
-			b.mu.Unlock()
-			return group.read()
-		}
-	}
-	return b.told(ctx, op, state.State)
+	return c.State, nil
 }
 
 // told is what the engine tells of a running box.

@@ -47,8 +47,10 @@ func (e *Engine) newWorkspace(p *plan) workspace {
 			mount: e.mounts, limit: p.spec.Limits.OrDefaults().WorkspaceBytes,
 		}
 	}
-	return &volumeWorkspace{e: e, name: "cabra-" + p.creation, files: p.spec.Workspace, labels: p.labels}
+	return &volumeWorkspace{e: e, name: volumeName(p.creation), files: p.spec.Workspace, labels: p.labels}
 }
+
+func volumeName(creation string) string { return "cabra-" + creation }
 
 // workDir is where bind workspaces lie within the state folder, each in a
 // folder with a random name beside a file with its labels.
@@ -267,7 +269,7 @@ func (w *volumeWorkspace) archive(uid int) (*bytes.Buffer, error) {
 func (w *volumeWorkspace) collect(
 	ctx context.Context, id string, dst *os.Root, l sandbox.CollectLimits,
 ) (c sandbox.Collection, err error) {
-	ctx, cancel := context.WithTimeout(ctx, collectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, collectTimeouts*w.e.opts.CallTimeout)
 	defer cancel()
 	r, _, err := w.e.api.CopyFromContainer(ctx, id, sandbox.WorkspaceDir+"/.")
 	if err != nil {

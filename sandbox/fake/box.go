@@ -30,16 +30,17 @@ type Box struct {
 	stderr sandbox.Tail
 	ended  chan struct{} // closed when PID 1 has ended
 
-	mu      sync.Mutex
-	started bool
-	stopped bool // no program runs or will
-	removed bool
-	gone    bool // removed by somebody else
-	oom     bool
-	pids    int64
-	usage   sandbox.Usage
-	exit    sandbox.Exit
-	running sync.WaitGroup
+	mu        sync.Mutex
+	started   bool
+	stopped   bool // no program runs or will
+	removed   bool
+	gone      bool // removed by somebody else
+	oom       bool
+	pids      int64
+	usage     sandbox.Usage
+	effective *sandbox.Effective // nil: as the spec says
+	exit      sandbox.Exit
+	running   sync.WaitGroup
 }
 
 func newBox(e *Engine, spec sandbox.Spec) *Box {
@@ -175,6 +176,12 @@ func (b *Box) begin(f func(context.Context)) bool {
 	return true
 }
 
+func (b *Box) isRunning() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.started && !b.stopped
+}
+
 // halt ends every program, and its streams with it.
 func (b *Box) halt() {
 	b.mu.Lock()
@@ -235,6 +242,34 @@ func (b *Box) Usage(ctx context.Context) (sandbox.Usage, error) {
 	defer root.Close()
 	u.WorkspaceBytes, err = sandbox.TreeBytes(root)
 	return u, exit(err)
+}
+
+// SetEffective sets what Effective reports instead of the limits of the spec.
+func (b *Box) SetEffective(e sandbox.Effective) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.effective = &e
+}
+
+// Effective reports the limits of the spec, or what SetEffective has set.
+func (b *Box) Effective(ctx context.Context) (sandbox.Effective, error) {
+	exit, err := b.enter(ctx, OpLimits)
+	if err != nil {
+		return sandbox.Effective{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.started || b.stopped {
+		return sandbox.Effective{}, b.fault(OpLimits, sandbox.FaultNotRunning, errors.New("the box is not running"))
+	}
+	if b.effective != nil {
+		return *b.effective, exit(nil)
+	}
+	limits := b.spec.Limits.OrDefaults()
+	limits.Pids = b.pids
+	return sandbox.Effective{
+		Limits: limits, WorkspaceDiskBytes: sandbox.NotTold, Source: sandbox.EffectiveEngine,
+	}, exit(nil)
 }
 
 // Kill ends every program and waits for them.

@@ -76,6 +76,16 @@ func (e *Engine) Info(ctx context.Context) (sandbox.Info, error) {
 	}, exit(nil)
 }
 
+// Capacity reports the free slots, and of memory and disk what
+// Host.SetCapacity has set.
+func (e *Engine) Capacity(ctx context.Context) (sandbox.Capacity, error) {
+	exit, err := e.enter(ctx, OpSpace, nil)
+	if err != nil {
+		return sandbox.Capacity{}, err
+	}
+	return e.host.room(), exit(nil)
+}
+
 // Create makes a box.
 func (e *Engine) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Box, error) {
 	exit, err := e.enter(ctx, OpCreate, nil)

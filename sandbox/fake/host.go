@@ -41,6 +41,7 @@ type Host struct {
 	serial   int
 	calls    map[Op]int
 	troubles []Trouble
+	capacity sandbox.Capacity
 }
 
 // NewHost returns a daemon without boxes.
@@ -48,7 +49,30 @@ func NewHost(o Options) *Host {
 	if o.Slots == 0 {
 		o.Slots = sandbox.GuestSlots
 	}
-	return &Host{opts: o, boxes: map[string]*Box{}, slots: map[int]bool{}, calls: map[Op]int{}}
+	return &Host{opts: o, boxes: map[string]*Box{}, slots: map[int]bool{}, calls: map[Op]int{},
+		capacity: sandbox.Capacity{MemoryBytes: 8 << 30, EngineBytes: 100 << 30, StateBytes: 100 << 30}}
+}
+
+// SetCapacity sets what engines report of memory and disks; boxes and slots
+// are counted.
+func (h *Host) SetCapacity(c sandbox.Capacity) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.capacity = c
+}
+
+// room is what engines report.
+func (h *Host) room() sandbox.Capacity {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.capacity
+	c.Slots = h.opts.Slots - len(h.slots)
+	for _, b := range h.boxes {
+		if b.isRunning() {
+			c.Boxes++
+		}
+	}
+	return c
 }
 
 // New returns an engine on a daemon of its own.

@@ -20,6 +20,8 @@ const (
 	OpAwait   Op = "await command" // Process.Wait
 	OpSetPids Op = "set pids"
 	OpUsage   Op = "usage"
+	OpLimits  Op = "limits" // Box.Effective
+	OpSpace   Op = "space"  // Engine.Capacity
 	OpKill    Op = "kill"
 	OpWait    Op = "wait"
 	OpCollect Op = "collect"

@@ -140,6 +140,10 @@ func (s *Session) afford(ctx context.Context, x *exchange, deadline time.Time) *
 	if x.req.counts {
 		return nil
 	}
+	if s.replay != nil {
+		x.WorstUSD = new(float64)
+		return nil
+	}
 	x.WorstTokens = s.o.Price.Tokens(x.size())
 	if s.o.Price != nil {
 		worst := s.o.Price.Worst(x.size())
@@ -197,6 +201,9 @@ func (s *Session) settle(x *exchange) {
 // costOf is the cost of an answer whose usage is known: what the provider says
 // itself, or else by the table.
 func (s *Session) costOf(x *exchange) *float64 {
+	if s.replay != nil {
+		return new(float64)
+	}
 	if x.req.counts || x.Usage.ToldUSD != nil {
 		return x.Usage.ToldUSD
 	}

@@ -105,10 +105,7 @@ func (s *Session) openLogin() error {
 	if l == nil {
 		return nil
 	}
-	token, err := l.github.http.key.Read()
-	if err == nil && token == nil {
-		err = fmt.Errorf("%w: no source is set", ErrKey)
-	}
+	token, err := s.loginToken()
 	if err != nil {
 		return fmt.Errorf("reading the login's token: %w", err)
 	}
@@ -120,6 +117,25 @@ func (s *Session) openLogin() error {
 	}
 	return nil
 }
+
+// loginToken is the user's own token. A replay asks nobody and needs none.
+func (s *Session) loginToken() ([]byte, error) {
+	l := s.o.Login
+	switch {
+	case s.replay != nil && l.raw:
+		return nil, fmt.Errorf("%w: the box has its connections to itself", ErrNotReplayable)
+	case s.replay != nil:
+		return []byte(replayedToken), nil
+	}
+	token, err := l.github.http.key.Read()
+	if err == nil && token == nil {
+		err = fmt.Errorf("%w: no source is set", ErrKey)
+	}
+	return token, err
+}
+
+// replayedToken is of the shape of a user's token, and nobody's.
+const replayedToken = "gho_000000000000000000000000000000000000"
 
 // maxTunnels bounds the connections through the proxy at one time; the CLIs
 // open about four.

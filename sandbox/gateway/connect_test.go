@@ -62,14 +62,20 @@ func openLoginBox(t *testing.T, change ...func(*LoginOptions)) *loginBox {
 		return (&net.Dialer{}).DialContext(ctx, network, gh.Address())
 	}
 	b := &loginBox{github: gh, up: up}
-	b.box = openBoxWith(t, quick(1), SessionOptions{Upstream: up, Model: "wire-model", Login: login}, overTCP(t))
+	b.open(t, SessionOptions{Upstream: up, Model: "wire-model", Login: login})
+	return b
+}
+
+// open opens the session, and the client that uses its login.
+func (b *loginBox) open(t *testing.T, o SessionOptions) {
+	t.Helper()
+	b.box = openBoxWith(t, quick(1), o, overTCP(t))
 	u, err := url.Parse(b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.addr, b.guest = u.Host, b.GuestLogin(u.Host)
 	b.web = b.browser(t, b.guest, false)
-	return b
 }
 
 // browser is a program in the box that uses the login as it was given.

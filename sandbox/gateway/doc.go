@@ -10,7 +10,8 @@
 // attempts share per provider and model; every attempt opens a [Session] with
 // an unguessable address and serves it on the listener that leads out of its
 // box. Answers come from an [Upstream]: [NewHTTP] for a provider's endpoints,
-// [NewScripted] for a fixed policy that needs neither key nor network.
+// [NewScripted] for a fixed policy that needs neither key nor network,
+// [NewReplay] for the recorded traffic of another attempt.
 //
 // A CLI that insists on its maker's hosts finds them behind an HTTPS proxy at
 // the same address ([Login], [GitHub]): TLS ends here under certificates that

@@ -25,6 +25,7 @@ const (
 	FailureTransport   FailureKind = "transport"    // no answer at all
 	FailureCut         FailureKind = "cut"          // the answer broke off after it had begun
 	FailureBudget      FailureKind = "budget"       // the run's own budget has no room for the request
+	FailureReplay      FailureKind = "replay"       // nothing that is recorded answers the request
 )
 
 // ProviderFailure is why a provider gave no usable answer. Keys are masked in it.
@@ -33,7 +34,7 @@ type ProviderFailure struct {
 	Status    int // 0 without an answer
 	Message   string
 	Permanent bool // the same request would fail again
-	Scripted  bool // made up by the scripted upstream
+	Scripted  bool // made up by the scripted upstream, or replayed
 	At        time.Time
 	Scope     BudgetScope // whose budget it is, for FailureBudget
 
@@ -70,6 +71,8 @@ func (f *ProviderFailure) agentStatus() int {
 		return http.StatusPaymentRequired
 	case FailureRateLimit:
 		return http.StatusTooManyRequests
+	case FailureReplay: // which no client tries again
+		return http.StatusBadRequest
 	}
 	return http.StatusBadGateway
 }
@@ -115,6 +118,8 @@ func transportFailure(err error, mask func([]byte) []byte) *ProviderFailure {
 		f.Kind, f.Permanent, f.unsent = FailureCredentials, true, true
 	case errors.Is(err, ErrWire):
 		f.Kind, f.Permanent, f.unsent = FailureRequest, true, true
+	case errors.Is(err, ErrDiverged):
+		f.Kind, f.Permanent, f.unsent = FailureReplay, true, true
 	case errors.Is(err, ErrSilent), errors.As(err, &timeout) && timeout.Timeout():
 		f.Message = "no answer in time: " + f.Message
 	}

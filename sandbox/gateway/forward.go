@@ -209,6 +209,9 @@ func (s *Session) copyAnswer(x *exchange, ans *answer, m *meter, out io.Writer) 
 	}
 }
 
+// endedEarly is why an answer is not whole that ended in order.
+const endedEarly = "the answer ended early"
+
 var errAgentGone = errors.New("the agent went away or stopped reading")
 
 // explain says why an answer is not complete, and whose fault it is.
@@ -226,7 +229,7 @@ func (s *Session) explain(ctx context.Context, x *exchange, m *meter, err error)
 	case err != nil:
 		f.Message = err.Error()
 	default:
-		f.Message = "the answer ended early"
+		f.Message = endedEarly
 	}
 	f.Message = oneLine(s.maskString(f.Message))
 	x.failure = f

@@ -71,10 +71,29 @@ const (
 type Recorder struct {
 	mu     sync.Mutex
 	out    counter
-	enc    *zstd.Encoder
-	base   []byte // request body of the line before
+	base   []byte // request body of the line before, compressed: thousands of recorders may be open
 	deltas int    // since the last whole body
 	err    error  // the first failure; nothing is written after it
+}
+
+// press is what makes a line. It takes megabytes and is needed for moments, so
+// that recorders have none of their own.
+type press struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+var presses = sync.Pool{New: func() any {
+	// The options are constants that are in range, so there are no errors.
+	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	dec, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	return &press{enc, dec}
+}}
+
+// giveBack lets go of the last line's writer.
+func (p *press) giveBack() {
+	p.enc.Reset(nil)
+	presses.Put(p)
 }
 
 // counter counts what is written.
@@ -91,11 +110,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // NewRecorder returns a Recorder that writes to w and does not close it.
 func NewRecorder(w io.Writer) (*Recorder, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
-	if err != nil {
-		return nil, fmt.Errorf("starting compression: %w", err)
-	}
-	return &Recorder{out: counter{w: w}, enc: enc}, nil
+	return &Recorder{out: counter{w: w}}, nil
 }
 
 // Write appends one record. After an error it only returns that error again: a
@@ -113,11 +128,13 @@ func (r *Recorder) write(rec Record, request, response []byte) error {
 	if r.err != nil {
 		return r.err
 	}
+	p := presses.Get().(*press)
+	defer p.giveBack()
 	request = r.trim(request, &rec.RequestCut)
 	response = r.trim(response, &rec.ResponseCut)
-	head, tail := r.shared(request)
-	r.enc.Reset(&r.out)
-	line := &lineWriter{w: r.enc}
+	head, tail := r.shared(p, request)
+	p.enc.Reset(&r.out)
+	line := &lineWriter{w: p.enc}
 	line.head(rec)
 	switch {
 	case head+tail > 0:
@@ -131,16 +148,16 @@ func (r *Recorder) write(rec Record, request, response []byte) error {
 		line.text("response", response)
 	}
 	line.raw("}\n")
-	if err := r.enc.Close(); line.err == nil { // ends the frame
+	if err := p.enc.Close(); line.err == nil { // ends the frame
 		line.err = err
 	}
 	if line.err != nil {
 		r.err = fmt.Errorf("writing recording: %w", line.err)
 		return r.err
 	}
-	r.base = r.base[:0]
+	r.base = nil
 	if len(request) <= maxDeltaBase {
-		r.base = append(r.base, request...)
+		r.base = bytes.Clone(p.enc.EncodeAll(request, nil))
 	}
 	return nil
 }
@@ -200,6 +217,7 @@ func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = errors.New("recorder is closed")
+	r.base = nil
 	return nil
 }
 
@@ -220,10 +238,11 @@ func (r *Recorder) trim(body []byte, cut *bool) []byte {
 
 // shared returns how much of a request is stored by reference to the one
 // before; nothing where that would save less than half.
-func (r *Recorder) shared(request []byte) (head, tail int) {
+func (r *Recorder) shared(p *press, request []byte) (head, tail int) {
 	r.deltas++
-	head, tail = common(r.base, request)
-	if r.deltas >= wholeEvery || head+tail < len(request)/2 || head+tail < 1024 {
+	base, err := p.dec.DecodeAll(r.base, nil)
+	head, tail = common(base, request)
+	if err != nil || r.deltas >= wholeEvery || head+tail < len(request)/2 || head+tail < 1024 {
 		r.deltas = 0
 		return 0, 0
 	}

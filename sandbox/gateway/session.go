@@ -29,6 +29,7 @@ type Session struct {
 	swap     *swap  // nil without a login
 	root     string // "/<token>"
 	scripted bool
+	replay   *Replay // the upstream, where it is one: it costs nothing
 
 	server *http.Server
 	ctx    context.Context // ends with Close
@@ -65,7 +66,8 @@ func newSession(g *Gateway, o SessionOptions, token string) *Session {
 		// Its failures are meant for the agent, at once.
 		s.retry.Tries, s.retry.Slower, s.queue = 1, 1, &queue{}
 	}
-	if o.Budget != nil {
+	s.replay, _ = s.upstream.(*Replay)
+	if o.Budget != nil && s.replay == nil {
 		s.wallet = o.Budget.open(o.Trial)
 	}
 	if u, ok := o.Upstream.(masked); ok {

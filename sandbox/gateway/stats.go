@@ -22,7 +22,7 @@ type Stats struct {
 	// Exhausted counts requests whose failure was passed on because the
 	// retry budget was used up.
 	Exhausted int
-	Scripted  bool // the answers are the scripted upstream's
+	Scripted  bool // the answers are the scripted upstream's, or replayed
 	// OverBudget says whose budget had no room for a request, "" for none.
 	OverBudget BudgetScope
 

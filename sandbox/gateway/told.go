@@ -87,9 +87,12 @@ func googleError(status int) string {
 	return "INVALID_ARGUMENT"
 }
 
+// gatewayError is the type of errors of the gateway itself.
+const gatewayError = "gateway_error"
+
 // tell sends an error of the gateway itself.
 func (s *Session) tell(w http.ResponseWriter, wire Wire, status int, message string) {
-	s.send(w, status, "application/json", errorDocument(wire, status, "gateway_error", message))
+	s.send(w, status, "application/json", errorDocument(wire, status, gatewayError, message))
 }
 
 // send writes a short answer. An agent that does not read it gets cut off.

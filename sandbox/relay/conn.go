@@ -42,13 +42,12 @@ func Accept(ctx context.Context, stdio io.ReadWriteCloser, b Bounds) (*Conn, err
 		return nil, fmt.Errorf("setting up the relay's stream: %w", err)
 	}
 	c := &Conn{guard: g, session: session, done: make(chan struct{})}
-	go c.finish()
+	go c.watch()
 	if err := c.greet(ctx); err != nil || c.Err() != nil {
 		c.guard.end(err)
 		<-c.done
 		return nil, fmt.Errorf("waiting for the relay: %w", c.Err())
 	}
-	go c.watch()
 	return c, nil
 }
 
@@ -75,33 +74,33 @@ func (c *Conn) greet(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for the end of the session, whoever wanted it.
-func (c *Conn) finish() {
+// watch ends the connection when the box does not answer for too long, and
+// waits for the end of the session, whoever wanted it.
+func (c *Conn) watch() {
+	tick := time.NewTicker(c.guard.bounds.Ping)
+	defer tick.Stop()
+	for alive := true; alive; {
+		select {
+		case <-c.session.CloseChan():
+			alive = false
+		case <-tick.C:
+			alive = c.ping()
+		}
+	}
 	<-c.session.CloseChan()
 	c.session.Close() // returns when its goroutines have ended
 	c.guard.Close()   // in case that it ended without a cause
 	close(c.done)
 }
 
-// watch ends the connection when the box does not answer for too long.
-func (c *Conn) watch() {
-	tick := time.NewTicker(c.guard.bounds.Ping)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.done:
-			return
-		case <-tick.C:
-		}
-		silence := time.AfterFunc(c.guard.bounds.Stuck, func() {
-			c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
-		})
-		_, err := c.session.Ping()
-		silence.Stop()
-		if err != nil {
-			return // the session has ended
-		}
-	}
+// ping reports whether the session goes on.
+func (c *Conn) ping() bool {
+	silence := time.AfterFunc(c.guard.bounds.Stuck, func() {
+		c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
+	})
+	defer silence.Stop()
+	_, err := c.session.Ping()
+	return err == nil
 }
 
 // Accept waits for the next connection of the agent. After the end of the
@@ -149,6 +148,9 @@ func (c *Conn) Stats() Stats {
 	return Stats{Bytes: a.bytes, Frames: a.frames, Opened: a.opened}
 }
 
+// pieceBytes is the longest piece. Answers come in smaller ones.
+const pieceBytes = 8 << 10
+
 // link is one connection of the agent. It keeps the guard's account, and
 // writes in small pieces, because the multiplexer keeps a copy of the largest
 // piece that it has ever sent.
@@ -160,14 +162,16 @@ type link struct {
 
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Stream.Read(p)
-	l.guard.consumed(l.StreamID(), n)
+	if l.guard.consumed(l.StreamID(), n) {
+		l.Shrink() // a request that was read keeps nothing while it is answered
+	}
 	return n, err
 }
 
 func (l *link) Write(p []byte) (int, error) {
 	total := 0
 	for len(p) > 0 {
-		piece := p[:min(len(p), wire.FrameBytes)]
+		piece := p[:min(len(p), pieceBytes)]
 		n, err := l.Stream.Write(piece)
 		total += n
 		if err != nil {

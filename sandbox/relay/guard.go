@@ -26,7 +26,8 @@ type guard struct {
 	bounds Bounds
 	in     *bufio.Reader
 	pipe   *io.PipeReader // behind in
-	frame  [headerBytes + wire.FrameBytes]byte
+	head   [headerBytes]byte
+	frame  *frame // what rest lies in, nil for a header alone
 	rest   []byte // admitted, and not yet handed to the multiplexer
 	out    []byte // to be sent; a header waits here for its body
 
@@ -39,10 +40,23 @@ type guard struct {
 	account account
 }
 
+// frame holds one frame whole. Thousands of connections may wait for their
+// next one, so that they borrow it when it comes.
+type frame [headerBytes + wire.FrameBytes]byte
+
+var frameBuffers = sync.Pool{New: func() any { return new(frame) }}
+
+// Buffers of a connection at rest. Both give way to larger ones while much
+// comes or goes.
+const (
+	restBytes = 4 << 10
+	headBytes = 512 // reads beyond it go around the buffer
+)
+
 func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 	r, w := io.Pipe()
 	g := &guard{
-		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, 2*wire.FrameBytes),
+		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, headBytes),
 		writes: make(chan []byte), written: make(chan error), ended: make(chan struct{}),
 		account: account{bounds: b, streams: map[uint32]*stream{}},
 	}
@@ -55,11 +69,18 @@ func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 // is dropped, not left: engines do not report the end of a box, or do not even
 // kill it, before its output is read.
 func (g *guard) pull(w *io.PipeWriter) {
-	buf := make([]byte, 2*wire.FrameBytes)
+	var small [restBytes]byte
+	buf := small[:]
 	for {
 		n, err := g.rw.Read(buf)
 		if n > 0 {
 			_, _ = w.Write(buf[:n]) // fails at once after the end
+		}
+		switch {
+		case n < restBytes:
+			buf = small[:]
+		case len(buf) == restBytes: // more is waiting
+			buf = make([]byte, 2*wire.FrameBytes)
 		}
 		if err != nil {
 			w.CloseWithError(err)
@@ -93,7 +114,9 @@ func (g *guard) Read(p []byte) (int, error) {
 		}
 	}
 	n := copy(p, g.rest)
-	g.rest = g.rest[n:]
+	if g.rest = g.rest[n:]; len(g.rest) == 0 {
+		g.release()
+	}
 	return n, nil
 }
 
@@ -107,18 +130,32 @@ func (g *guard) next() error {
 	if err != nil {
 		return g.end(err)
 	}
-	body := g.frame[headerBytes : headerBytes+h.payload()]
-	if _, err := io.ReadFull(g.in, body); err != nil {
+	whole := g.head[:]
+	if h.payload() > 0 {
+		g.frame = frameBuffers.Get().(*frame)
+		whole = append(g.frame[:0], whole...)[:headerBytes+h.payload()]
+	}
+	if _, err := io.ReadFull(g.in, whole[headerBytes:]); err != nil {
 		return g.end(streamError(err))
 	}
-	if pass {
-		g.rest = g.frame[:headerBytes+len(body)]
+	if !pass {
+		g.release()
+		return nil
 	}
+	g.rest = whole
 	return nil
 }
 
+// release gives the frame back that was handed on or dropped.
+func (g *guard) release() {
+	if g.frame != nil {
+		frameBuffers.Put(g.frame)
+		g.frame = nil
+	}
+}
+
 func (g *guard) header() (frameHeader, error) {
-	raw := g.frame[:headerBytes]
+	raw := g.head[:]
 	if _, err := io.ReadFull(g.in, raw); err != nil {
 		return frameHeader{}, g.end(streamError(err))
 	}
@@ -148,7 +185,9 @@ func (g *guard) Write(p []byte) (int, error) {
 	}
 	g.out = append(g.out, p...)
 	err := g.flush()
-	g.out = g.out[:0]
+	if g.out = g.out[:0]; cap(g.out) > restBytes {
+		g.out = nil
+	}
 	return len(p), err
 }
 
@@ -202,11 +241,12 @@ func (g *guard) why() error {
 	return g.cause
 }
 
-// consumed notes bytes of a stream that were read by our side.
-func (g *guard) consumed(id uint32, n int) {
+// consumed notes bytes of a stream that were read by our side, and reports
+// whether these were the last that have come.
+func (g *guard) consumed(id uint32, n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.account.consume(id, int64(n))
+	return g.account.consume(id, int64(n))
 }
 
 // left notes that our side has closed a stream and will read no more of it.

@@ -55,6 +55,9 @@ func Conformance(t *testing.T, newEngine func(t *testing.T) sandbox.Engine, imag
 		{"memory limit of a command", testMemoryExec},
 		{"process limit", testPids},
 		{"usage", testUsage},
+		{"limits in effect", testEffective},
+		{"capacity", testCapacity},
+		{"terminal", testTerminal},
 		{"several boxes at once", testParallel},
 		{"reap spares the living", testReapSpares},
 	}

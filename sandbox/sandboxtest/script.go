@@ -48,7 +48,7 @@ func Program(args []string) fake.Program {
 func scripts() []script {
 	return []script{
 		fastExit, echo, idle, zeros, lateRead, yes, show, fail, orphan,
-		nastyTree, manyFiles, lockedTree, deepTree, megabyte, hog, crowd,
+		nastyTree, manyFiles, lockedTree, deepTree, megabyte, hog, crowd, console,
 	}
 }
 

@@ -1,0 +1,223 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"cabra-run/results"
+	"cabra-run/runner"
+	"cabra-run/sandbox"
+	"cabra-run/sandbox/gateway"
+	"cabra-run/tasks"
+	"cabra-run/tasks/refactor"
+)
+
+// Memory is what an orchestrator with many attempts in flight at once takes.
+type Memory struct {
+	Boxes      int     `json:"boxes"`
+	PeakRSS    int64   `json:"peak_rss_bytes"` // of the process, its start included
+	RSS        int64   `json:"rss_bytes"`      // while all attempts were in flight
+	Heap       int64   `json:"heap_bytes"`     // alive then
+	Stacks     int64   `json:"stack_bytes"`
+	Goroutines int     `json:"goroutines"`
+	Files      int     `json:"open_files"`
+	Before     int     `json:"goroutines_before"`
+	After      int     `json:"goroutines_after"`
+	Seconds    float64 `json:"seconds"` // of the whole run
+	Done       int     `json:"done"`    // trials, in the end
+}
+
+// answeredOnce is a model that gives every conversation the same short answer.
+type answeredOnce struct {
+	answers atomic.Int64
+	body    []byte
+}
+
+func newAnsweredOnce() (*answeredOnce, error) {
+	body, err := json.Marshal(map[string]any{
+		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop",
+			"message": map[string]string{"role": "assistant", "content": strings.Repeat("A word of the model. ", 100)}}},
+		"usage": map[string]int{"prompt_tokens": 20_000, "completion_tokens": 500, "total_tokens": 20_500},
+	})
+	return &answeredOnce{body: body}, err
+}
+
+func (m *answeredOnce) Name() string { return "bench" }
+
+func (m *answeredOnce) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	m.answers.Add(1)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(m.body)), ContentLength: int64(len(m.body)), Request: r}, nil
+}
+
+// Orchestrate runs n attempts at once in simulated boxes, which the command
+// serves on its standard streams, and measures this process meanwhile. It is
+// meant for a process of its own. dir takes the run and the boxes' folders.
+func Orchestrate(ctx context.Context, n int, dir string, command []string) (_ *Memory, err error) {
+	m := &Memory{Boxes: n, Before: runtime.NumGoroutine()}
+	began := time.Now()
+	engine, stop, err := startBoxes(ctx, append(command, filepath.Join(dir, "boxes")))
+	if err != nil {
+		return nil, err
+	}
+	model, err := newAnsweredOnce()
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	sweep, err := bigSweep(n, filepath.Join(dir, "run"), engine, model)
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	watching := make(chan error, 1)
+	go func() { watching <- m.watch(ctx, sweep, model, engine) }()
+	sum, err := sweep.Run(ctx)
+	m.Done = sum.Done
+	err = errors.Join(err, <-watching, sweep.Store.Close(), stop())
+	m.After = settled(m.Before)
+	m.PeakRSS = procField("VmHWM")
+	m.Seconds = time.Since(began).Seconds()
+	return m, err
+}
+
+// startBoxes starts the process of the simulated boxes.
+func startBoxes(ctx context.Context, command []string) (*farEngine, func() error, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	engine, err := dialBoxes(struct {
+		io.Reader
+		io.WriteCloser
+	}{out, in})
+	if err != nil {
+		return nil, nil, errors.Join(err, cmd.Process.Kill())
+	}
+	return engine, func() error {
+		err := errors.Join(engine.Close(), in.Close())
+		_ = cmd.Wait() // it has ended with its stream, and has nothing to tell
+		return err
+	}, nil
+}
+
+// bigSweep is a run of n trials of the full grid, all worked on at once.
+func bigSweep(n int, dir string, engine sandbox.Engine, model gateway.Upstream) (*runner.Sweep, error) {
+	grid, err := tasks.ParseGrid("full")
+	if err != nil {
+		return nil, err
+	}
+	src, err := refactor.NewSource(grid, refactor.Options{Seed: refactor.DefaultSeed})
+	if err != nil {
+		return nil, err
+	}
+	store, err := results.Create(dir, results.Lock{Run: "bench", Retry: results.Retry{Attempts: 1},
+		Scorer: results.Scorer{Verdicts: []string{results.Strict}}})
+	if err != nil {
+		return nil, err
+	}
+	return &runner.Sweep{
+		Source: src, Store: store, Scorer: equal{}, Engine: engine, Connect: connect,
+		Select: func(t results.Trial) bool { return t.Seq < n },
+		Pairings: []runner.Pairing{{Agent: nop{"guest"}, Image: "sha256:" + strings.Repeat("0", 64),
+			Ask:   runner.Ask{Wire: "chat"},
+			Model: runner.Model{Name: "bench", Agent: "bench", Wire: "bench", Upstream: model}}},
+		Gateway: gateway.New(gateway.Options{}), Stop: runner.NewStopper(),
+		Settings: runner.Settings{Jobs: n, Repetitions: n/src.Len() + 1, Timeout: 6 * time.Hour, MaxWait: time.Hour,
+			Grace: time.Second, OutputBytes: 1 << 20, Network: sandbox.NetworkNone, BreakAfter: 5},
+	}, nil
+}
+
+// watch measures when every attempt has asked, and then lets all of them end.
+func (m *Memory) watch(ctx context.Context, s *runner.Sweep, model *answeredOnce, engine *farEngine) error {
+	ended := make(chan struct{}, m.Boxes)
+	s.Observer = func(e runner.Event) {
+		if e.Kind == runner.AttemptEnded || e.Kind == runner.Notice {
+			select {
+			case ended <- struct{}{}:
+			default:
+			}
+		}
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for model.answers.Load() < int64(m.Boxes) {
+		select {
+		case <-tick.C:
+		case <-ended:
+			return errors.Join(errors.New("an attempt ended before all were in flight"), engine.release())
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	m.RSS, m.Goroutines, m.Files = procField("VmRSS"), runtime.NumGoroutine(), openFiles()
+	runtime.GC()
+	var st runtime.MemStats
+	runtime.ReadMemStats(&st)
+	if Peak != nil {
+		Peak()
+	}
+	m.Heap, m.Stacks = int64(st.HeapAlloc), int64(st.StackSys)
+	return engine.release()
+}
+
+// settled waits until no more than the wanted goroutines are left, and returns
+// how many there are; it does not wait for ever.
+func settled(want int) int {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 250 {
+		if runtime.NumGoroutine() <= want {
+			break
+		}
+		<-tick.C
+	}
+	return runtime.NumGoroutine()
+}
+
+// procField is a figure of this process's status, in bytes; 0 where there is none.
+func procField(name string) int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		var kb int64
+		if n, _ := fmt.Sscanf(line, name+": %d kB", &kb); n == 1 {
+			return kb << 10
+		}
+	}
+	return 0
+}
+
+func openFiles() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+var Peak func()

@@ -1,0 +1,106 @@
+package runner_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cabra-run/runner"
+)
+
+// A process kills itself at each step of an attempt, and the next one at the
+// same step of its own first attempt; the third makes the run whole.
+func TestKilledAtEveryStep(t *testing.T) {
+	nths := []int{1, 2, 7}
+	if torture(t) == 0 {
+		nths = nths[1:2]
+	}
+	kills := 0
+	for _, step := range runner.Steps() {
+		for _, nth := range nths {
+			t.Run(fmt.Sprintf("%s %d", step, nth), func(t *testing.T) {
+				kills += killAt(t, step, nth)
+			})
+		}
+	}
+	t.Logf("%d fault points, %d kills", len(runner.Steps())*len(nths), kills)
+}
+
+func killAt(t *testing.T, step runner.Step, nth int) (kills int) {
+	j := newJob(t, 2, 1, 2)
+	seen := history{}
+	if step == runner.StepPlanned { // passed once
+		nth = 1
+	}
+	for _, n := range []int{nth, 1} {
+		k := j
+		k.Step, k.Nth = step, n
+		if e := k.start(t, nil); e.done {
+			t.Errorf("the step was not passed for the %d. time", n)
+		}
+		kills++
+		seen.look(t, j)
+	}
+	if e := j.start(t, nil); !e.done {
+		t.Fatalf("killed by nobody: %s", e.stderr)
+	}
+	seen.look(t, j)
+	j.checkWhole(t, kills)
+	return kills
+}
+
+// A process is killed at random and started again until the run is done: while
+// it makes the run, recovers it, plans, works, scores and closes.
+func TestKilledAnywhere(t *testing.T) {
+	want := 40
+	if n := torture(t); n > 0 {
+		want = 300 * n
+	}
+	seed := uint64(torture(t))
+	rng := rand.New(rand.NewPCG(1, seed))
+	after := map[string]int{}
+	kills, runs := 0, 0
+	for ; kills < want; runs++ {
+		kills += killUntilDone(t, rng, after)
+		if t.Failed() {
+			t.Fatalf("run %d with seed 1, %d", runs, seed)
+		}
+	}
+	t.Logf("%d kills of %d runs, by the last line that was said:", kills, runs)
+	for _, line := range slices.Sorted(maps.Keys(after)) {
+		t.Logf("%5d %s", after[line], line)
+	}
+}
+
+func killUntilDone(t *testing.T, rng *rand.Rand, after map[string]int) (kills int) {
+	t.Helper()
+	j := newJob(t, 1+rng.IntN(3), 1+rng.IntN(2), 1+rng.IntN(4))
+	seen := history{}
+	for {
+		k := randomKill(rng, j)
+		e := j.start(t, &k)
+		seen.look(t, j)
+		if e.done {
+			break
+		}
+		kills++
+		line, _, _ := strings.Cut(e.last, ":")
+		after[strings.TrimSpace(line)]++
+	}
+	j.checkWhole(t, kills)
+	return kills
+}
+
+// randomKill comes early more often than late, so that what happens before the
+// first attempt is hit as well.
+func randomKill(rng *rand.Rand, j job) kill {
+	lines := 1 + rng.IntN(4)
+	if rng.IntN(4) > 0 {
+		lines = 1 + rng.IntN(20*j.trials())
+	}
+	return kill{lines, time.Duration(rng.IntN(4000)) * time.Microsecond}
+}
