@@ -1,10 +1,11 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
-	"math"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -32,16 +33,16 @@ func (s *Store) eachResult(ctx context.Context, r reading, use func(TrialResult)
 	if err != nil {
 		return err
 	}
-	ends, err := pageEnds(ctx, views[0], r)
+	ids, err := planIDs(ctx, views[0], r)
 	if err != nil {
 		return err
 	}
 	turns := make([]chan *batch, len(views))
 	for i, v := range views {
 		turns[i] = make(chan *batch, 1)
-		readers.Go(func() { readTurns(ctx, v, r, ends, turns[i], i, len(views)) })
+		readers.Go(func() { readTurns(ctx, v, r.brief, ids, turns[i], turn{i, len(views)}) })
 	}
-	for n := range ends[1:] {
+	for n := 0; n*page < len(ids); n++ {
 		b, ok := <-turns[n%len(turns)]
 		if !ok {
 			return ctx.Err()
@@ -53,81 +54,95 @@ func (s *Store) eachResult(ctx context.Context, r reading, use func(TrialResult)
 	return nil
 }
 
-// readTurns reads every count-th page, beginning with the one at place first.
-func readTurns(ctx context.Context, v view, r reading, ends []cursor, out chan<- *batch, first, count int) {
+// planIDs lists the row ids of the trials that are read, in the plan's order.
+func planIDs(ctx context.Context, tx view, r reading) ([]int64, error) {
+	if r.total != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM trials`).Scan(r.total); err != nil {
+			return nil, err
+		}
+	}
+	where := ``
+	if r.where != "" {
+		where = ` WHERE ` + r.where
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT id FROM trials`+where+` ORDER BY seq, id`, r.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// turn says which pages a reader reads: every of-th one, beginning with at.
+type turn struct{ at, of int }
+
+func readTurns(ctx context.Context, v view, brief bool, ids []int64, out chan<- *batch, t turn) {
 	defer close(out)
-	for n := first; n < len(ends)-1; n += count {
+	for n := t.at; n*page < len(ids); n += t.of {
+		b := newBatch(ids[n*page : min((n+1)*page, len(ids))])
+		b.err = b.read(ctx, v, brief)
 		select {
-		case out <- readPage(ctx, v, r, ends[n], ends[n+1]):
+		case out <- b:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// cursor is a place in the plan.
-type cursor struct{ seq, id int64 }
-
-// pageEnds divides the trials that are read into pages: each begins behind a
-// cursor and ends with the next one.
-func pageEnds(ctx context.Context, tx view, r reading) ([]cursor, error) {
-	if r.total != nil {
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM trials`).Scan(r.total); err != nil {
-			return nil, err
-		}
-	}
-	where := `1`
-	if r.where != "" {
-		where = r.where
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT seq, id FROM (SELECT seq, id, row_number() OVER (ORDER BY seq, id) AS n,
-		count(*) OVER () AS all_of_them FROM trials WHERE `+where+`) WHERE n % ? = 0 OR n = all_of_them
-		ORDER BY seq, id`, append(slices.Clone(r.args), page)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	ends := []cursor{{math.MinInt64, 0}}
-	for rows.Next() {
-		var c cursor
-		if err := rows.Scan(&c.seq, &c.id); err != nil {
-			return nil, err
-		}
-		ends = append(ends, c)
-	}
-	return ends, rows.Err()
-}
-
-// batch is a page of trials, found by row id.
+// batch is a page of trials.
 type batch struct {
-	trials []TrialResult
-	checks [][]string // of each trial's verdicts, as they are stored
-	index  map[int64]int
-	low    int64 // the least and the greatest row id
-	high   int64
-	err    error
+	trials   []TrialResult
+	verdicts [][]storedVerdict // of each trial
+	place    map[int64]int     // in the page, by row id
+	where    string            // holds for the rows of these trials, of which %s is the row id
+	args     []any
+	err      error
 }
 
-func readPage(ctx context.Context, tx view, r reading, after, end cursor) *batch {
-	b := &batch{index: make(map[int64]int, page), trials: make([]TrialResult, 0, page)}
-	b.err = b.readTrials(ctx, tx, r, after, end)
-	if b.err == nil && len(b.trials) > 0 {
-		b.err = b.readAttempts(ctx, tx, r.brief)
+// storedVerdict is a verdict as it is in the database.
+type storedVerdict struct {
+	id     int64
+	v      AttemptVerdict
+	checks string
+}
+
+func newBatch(ids []int64) *batch {
+	b := &batch{trials: make([]TrialResult, len(ids)), verdicts: make([][]storedVerdict, len(ids)),
+		place: make(map[int64]int, len(ids))}
+	for i, id := range ids {
+		b.place[id] = i
 	}
-	if b.err == nil && len(b.trials) > 0 {
-		b.err = b.readVerdicts(ctx, tx, r.brief)
+	low, high := slices.Min(ids), slices.Max(ids)
+	if high-low+1 == int64(len(ids)) { // as it is for a whole plan
+		b.where, b.args = `%s BETWEEN ? AND ?`, []any{low, high}
+		return b
 	}
+	list, _ := json.Marshal(ids) // numbers cannot fail
+	b.where, b.args = `%s IN (SELECT value FROM json_each(?))`, []any{string(list)}
 	return b
 }
 
-func (b *batch) readTrials(ctx context.Context, tx view, r reading, after, end cursor) error {
-	where := `(seq, id) > (?, ?) AND (seq, id) <= (?, ?)`
-	if r.where != "" {
-		where += ` AND ` + r.where
+func (b *batch) read(ctx context.Context, tx view, brief bool) error {
+	if err := b.readTrials(ctx, tx, brief); err != nil {
+		return err
 	}
-	args := append([]any{after.seq, after.id, end.seq, end.id}, r.args...)
-	rows, err := tx.QueryContext(ctx, `SELECT id, `+trialColumnsOf(r.brief)+`, reopened FROM trials
-		WHERE `+where+` ORDER BY seq, id`, args...)
+	if err := b.readAttempts(ctx, tx, brief); err != nil {
+		return err
+	}
+	return b.readVerdicts(ctx, tx, brief)
+}
+
+func (b *batch) readTrials(ctx context.Context, tx view, brief bool) error {
+	rows, err := tx.QueryContext(ctx, `SELECT id, `+trialColumnsOf(brief)+`, reopened FROM trials
+		WHERE `+fmt.Sprintf(b.where, "id"), b.args...)
 	if err != nil {
 		return err
 	}
@@ -139,29 +154,9 @@ func (b *batch) readTrials(ctx context.Context, tx view, r reading, after, end c
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		if b.low == 0 {
-			b.low, b.high = row.id, row.id
-		}
-		b.low, b.high = min(b.low, row.id), max(b.high, row.id)
-		b.index[row.id] = len(b.trials)
-		b.trials = append(b.trials, TrialResult{Trial: row.t, Reopened: reopened})
+		b.trials[b.place[row.id]] = TrialResult{Trial: row.t, Reopened: reopened}
 	}
-	b.checks = make([][]string, len(b.trials))
 	return rows.Err()
-}
-
-// rows is a condition that holds for the rows of the page's trials in another
-// table.
-func (b *batch) rows() (where string, args []any) {
-	if b.high-b.low+1 == int64(len(b.trials)) { // as it is for a whole plan
-		return `trial_id BETWEEN ? AND ?`, []any{b.low, b.high}
-	}
-	ids := make([]int64, 0, len(b.index))
-	for id := range b.index {
-		ids = append(ids, id)
-	}
-	list, _ := json.Marshal(ids) // cannot fail
-	return `trial_id IN (SELECT value FROM json_each(?))`, []any{string(list)}
 }
 
 func attemptColumns(brief bool) string {
@@ -174,9 +169,8 @@ func attemptColumns(brief bool) string {
 }
 
 func (b *batch) readAttempts(ctx context.Context, tx view, brief bool) error {
-	where, args := b.rows()
 	rows, err := tx.QueryContext(ctx, `SELECT trial_id, `+attemptColumns(brief)+`, `+usageColumns+`
-		FROM attempts WHERE `+where+` ORDER BY trial_id, number`, args...)
+		FROM attempts WHERE `+fmt.Sprintf(b.where, "trial_id")+` ORDER BY trial_id, number`, b.args...)
 	if err != nil {
 		return err
 	}
@@ -187,7 +181,7 @@ func (b *batch) readAttempts(ctx context.Context, tx view, brief bool) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		t := &b.trials[b.index[row.trial]]
+		t := &b.trials[b.place[row.trial]]
 		t.Attempts = append(t.Attempts, row.result(t.Key))
 	}
 	return rows.Err()
@@ -223,26 +217,21 @@ func (b *batch) readVerdicts(ctx context.Context, tx view, brief bool) error {
 	if brief {
 		texts = `'', ''`
 	}
-	where, args := b.rows()
-	rows, err := tx.QueryContext(ctx, `SELECT trial_id, number, scorer, version, solved, `+texts+`
-		FROM verdicts WHERE superseded = 0 AND `+where+` ORDER BY trial_id, id`, args...)
+	rows, err := tx.QueryContext(ctx, `SELECT trial_id, id, number, scorer, version, solved, `+texts+`
+		FROM verdicts WHERE superseded = 0 AND `+fmt.Sprintf(b.where, "trial_id"), b.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	var id int64
-	var v AttemptVerdict
-	var checks string
-	dest := []any{&id, &v.Attempt, &v.Scorer, &v.Version, &v.Solved, &v.Reason, &checks}
+	var trial int64
+	var s storedVerdict
+	dest := []any{&trial, &s.id, &s.v.Attempt, &s.v.Scorer, &s.v.Version, &s.v.Solved, &s.v.Reason, &s.checks}
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		i := b.index[id]
-		b.trials[i].Verdicts = append(b.trials[i].Verdicts, v)
-		if !brief {
-			b.checks[i] = append(b.checks[i], checks)
-		}
+		i := b.place[trial]
+		b.verdicts[i] = append(b.verdicts[i], s)
 	}
 	return rows.Err()
 }
@@ -265,14 +254,24 @@ func (b *batch) each(use func(TrialResult) bool) (more bool, err error) {
 	return true, nil
 }
 
-// unpack decodes the checks of a trial's verdicts.
+// unpack gives a trial its verdicts, in the order in which they were recorded.
 func (b *batch) unpack(i int) error {
-	for k, text := range b.checks[i] {
-		list, err := decodeChecks(text)
-		if err != nil {
-			return err
-		}
-		b.trials[i].Verdicts[k].Checks = list
+	list := b.verdicts[i]
+	if len(list) == 0 {
+		return nil
 	}
+	slices.SortFunc(list, func(x, y storedVerdict) int { return cmp.Compare(x.id, y.id) })
+	verdicts := make([]AttemptVerdict, len(list))
+	for k, s := range list {
+		verdicts[k] = s.v
+		if s.checks == "" { // left out
+			continue
+		}
+		var err error
+		if verdicts[k].Checks, err = decodeChecks(s.checks); err != nil {
+			return fmt.Errorf("reading the checks of a verdict: %w", err)
+		}
+	}
+	b.trials[i].Verdicts = verdicts
 	return nil
 }

@@ -18,6 +18,9 @@ type Both struct {
 	Agreement Agreement `json:"agreement"`
 	// Differing lists the trials on which the verdicts differ, in plan order.
 	Differing []Differing `json:"differing"`
+	// Pairings holds the same for each agent and model of a run that has
+	// several.
+	Pairings []*Both `json:"pairings,omitempty"`
 }
 
 // Agreement counts the trials by what both verdicts say, whatever the outcome
@@ -67,27 +70,55 @@ type Side struct {
 // BuildBoth reduces results to a report by each of two verdicts, and says where
 // these differ. Options.Scorer has no meaning here.
 func BuildBoth(all Results, lock results.Lock, opts Options, first, second string) (*Both, error) {
-	scorers := []string{first, second}
-	builders := []*builder{newBuilder(), newBuilder()}
-	both := &Both{Differing: []Differing{}}
-	for _, name := range scorers {
-		both.Agreement.Only = append(both.Agreement.Only, OnlySolved{Scorer: name, FailedAt: map[string]int{}})
+	fresh := func() *bothBuilder { return newBothBuilder(lock, first, second) }
+	s, err := newSplit(lock, opts, fresh)
+	if err != nil {
+		return nil, err
 	}
 	for t, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("building the report: %w", err)
 		}
-		for i, name := range scorers {
-			view := t.By(name, lock.RetryOf(t.Trial))
-			builders[i].add(&view)
-		}
-		both.compare(&t, first, second)
+		s.add(&t)
 	}
-	for i, name := range scorers {
-		opts.Scorer = name
-		both.Reports = append(both.Reports, builders[i].report(lock, opts))
+	both := s.total.both(s.chosen(), opts)
+	for _, i := range s.parts() {
+		both.Pairings = append(both.Pairings, s.each[i].both(s.pairings.list[i:i+1], opts))
 	}
 	return both, nil
+}
+
+// bothBuilder gathers the trials of a Both.
+type bothBuilder struct {
+	Both
+	lock     results.Lock
+	scorers  [2]string
+	builders [2]*builder
+}
+
+func newBothBuilder(lock results.Lock, first, second string) *bothBuilder {
+	b := &bothBuilder{lock: lock, scorers: [2]string{first, second}, builders: [2]*builder{newBuilder(), newBuilder()}}
+	b.Differing = []Differing{}
+	for _, name := range b.scorers {
+		b.Agreement.Only = append(b.Agreement.Only, OnlySolved{Scorer: name, FailedAt: map[string]int{}})
+	}
+	return b
+}
+
+func (b *bothBuilder) add(t *results.TrialResult) {
+	for i, name := range b.scorers {
+		view := t.By(name, b.lock.RetryOf(t.Trial))
+		b.builders[i].add(&view)
+	}
+	b.compare(t, b.scorers[0], b.scorers[1])
+}
+
+func (b *bothBuilder) both(pairs []results.Pairing, opts Options) *Both {
+	for i, name := range b.scorers {
+		opts.Scorer = name
+		b.Reports = append(b.Reports, b.builders[i].report(b.lock, pairs, opts))
+	}
+	return &b.Both
 }
 
 // compare counts a trial, and lists it where its verdicts differ.

@@ -99,11 +99,12 @@ func Export(w io.Writer, all Results, lock results.Lock, o ExportOptions) error 
 	if err != nil {
 		return err
 	}
+	pairs := newPairings(lock)
 	for t, err := range all {
 		if err != nil {
 			return fmt.Errorf("exporting: %w", err)
 		}
-		if err := write(newRow(&t, lock, cmp.Or(o.Scorer, lock.Verdict()))); err != nil {
+		if err := write(newRow(&t, pairs, cmp.Or(o.Scorer, lock.Verdict()))); err != nil {
 			return fmt.Errorf("exporting: %w", err)
 		}
 	}
@@ -131,11 +132,12 @@ func rowWriter(out *bufio.Writer, format Format) (write func(Row) error, finish 
 }
 
 // newRow is the export's line of a trial.
-func newRow(t *results.TrialResult, lock results.Lock, scorer string) Row {
+func newRow(t *results.TrialResult, pairs *pairings, scorer string) Row {
+	lock, pair := pairs.lock, pairs.trial(&t.Trial)
 	r := Row{
 		TaskID: t.TaskID, Axis: string(t.Cell.Axis), Size: t.Cell.Size, Refactoring: string(t.Cell.Refactoring),
 		Code: string(t.Cell.Code), Instance: t.Instance, SampleID: t.SampleID, Seed: lock.Tasks.Seed,
-		Agent: t.Agent, Version: t.Version, Model: t.Model, Scripted: lock.Provider.Scripted,
+		Agent: t.Agent, Version: t.Version, Model: t.Model, Scripted: pair.Provider.Scripted,
 		Repetition: t.Repetition, Outcome: t.Word, Attempts: len(t.Attempts), Reason: oneLine(t.Reason()),
 		Input: t.Usage.Input, Cached: t.Usage.Cached, Output: t.Usage.Output, Reasoning: t.Usage.Reasoning,
 		Cost: t.Usage.CostUSD, Exchanges: t.Usage.Exchanges,
@@ -155,8 +157,8 @@ func newRow(t *results.TrialResult, lock results.Lock, scorer string) Row {
 	r.StrictSolved, r.StrictReason = verdictCells(t, results.Strict)
 	r.OfficialSolved, r.OfficialReason = verdictCells(t, results.Official)
 	r.CacheWrite, r.UnknownCost, r.UsageNote = t.Usage.CacheWrite, t.Usage.Unknown.Cost, usageNotes(t)
-	if t.Agent == lock.Agent.Name {
-		r.Wire = lock.Agent.Wire
+	if t.Agent == pair.Agent.Name {
+		r.Wire = pair.Agent.Wire
 	}
 	if final := t.Final(); final != nil {
 		r.Unchanged, r.LimitHit, r.Trace, r.Ended = final.Unchanged, final.LimitHit, final.TraceState, stamp(final.Ended)

@@ -212,7 +212,8 @@ func writeEffort(w *bufio.Writer, r *Report) {
 	if e.Input.gaps()+e.Cached.gaps()+e.Written.gaps()+e.Output.gaps()+e.Reason.gaps()+e.Cost.gaps() > 0 {
 		fmt.Fprintln(w, "≥: some answers were cut or do not tell; figures are over those that do")
 	}
-	writePrices(w, r.Header)
+	h := r.Header
+	writePrices(w, UsageProvider{Provider: h.Provider, Endpoint: h.Endpoint, Wire: h.Wire, Prices: h.Prices})
 	if r.UsageNotes > 0 {
 		writeWrapped(w, fmt.Sprintf("attempts whose agent counts its tokens otherwise than the wire, whose figures these are: "+
 			"%s; which ones: cabra-run report %s --usage", count(r.UsageNotes), r.Header.Name))

@@ -32,6 +32,20 @@ type ModelUsage struct {
 	Model    string       `json:"model"`
 	Families []UsageGroup `json:"families"`
 	All      UsageGroup   `json:"all"`
+	// Provider says who was asked, in a run of several agents and models; with
+	// one it stands in the header.
+	Provider *UsageProvider `json:"provider,omitempty"`
+
+	pairing int // its place in the lock
+}
+
+// UsageProvider is where the answers to one agent and model came from.
+type UsageProvider struct {
+	Provider string `json:"provider,omitempty"`
+	Endpoint string `json:"provider_description,omitempty"`
+	Wire     string `json:"wire,omitempty"`
+	Prices   string `json:"prices,omitempty"`
+	Scripted bool   `json:"scripted"`
 }
 
 // UsageGroup is what the trials of one family, or all of them, have used.
@@ -64,13 +78,14 @@ type UsageNote struct {
 // BuildUsage sums up what a run has used. The spending, which may be nil, is
 // the store's.
 func BuildUsage(all Results, lock results.Lock, spending *results.Spending) (*Usage, error) {
-	u := &Usage{Header: header(lock, lock.Verdict()), All: newUsageGroup(""), Spending: spending,
+	pairs := newPairings(lock)
+	u := &Usage{Header: header(lock, pairs.list, lock.Verdict()), All: newUsageGroup(""), Spending: spending,
 		Models: []ModelUsage{}, Notes: []UsageNote{}}
 	for t, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("summing up what was used: %w", err)
 		}
-		u.add(&t)
+		u.add(&t, pairs)
 	}
 	for i := range u.Models {
 		slices.SortStableFunc(u.Models[i].Families, func(a, b UsageGroup) int {
@@ -80,9 +95,9 @@ func BuildUsage(all Results, lock results.Lock, spending *results.Spending) (*Us
 	return u, nil
 }
 
-func (u *Usage) add(t *results.TrialResult) {
+func (u *Usage) add(t *results.TrialResult, pairs *pairings) {
 	u.Trials.add(t.State)
-	m := u.model(t)
+	m := u.model(t, pairs)
 	for _, g := range []*UsageGroup{&u.All, &m.All, m.family(t.Cell.Axis)} {
 		g.add(t)
 	}
@@ -96,16 +111,32 @@ func (u *Usage) add(t *results.TrialResult) {
 
 // model finds the part of a trial's agent and model; they stand in the order in
 // which the plan has them.
-func (u *Usage) model(t *results.TrialResult) *ModelUsage {
+func (u *Usage) model(t *results.TrialResult, pairs *pairings) *ModelUsage {
+	pairing := pairs.of(&t.Trial)
 	i := slices.IndexFunc(u.Models, func(m ModelUsage) bool {
-		return m.Agent == t.Agent && m.Version == t.Version && m.Model == t.Model
+		return m.pairing == pairing && m.Agent == t.Agent && m.Version == t.Version && m.Model == t.Model
 	})
 	if i < 0 {
 		i = len(u.Models)
-		u.Models = append(u.Models, ModelUsage{Agent: t.Agent, Version: t.Version, Model: t.Model,
-			Families: []UsageGroup{}, All: newUsageGroup("")})
+		m := ModelUsage{Agent: t.Agent, Version: t.Version, Model: t.Model, Families: []UsageGroup{},
+			All: newUsageGroup(""), pairing: pairing}
+		if pairs.several() {
+			p := pairs.list[pairing]
+			m.Provider = &UsageProvider{Provider: p.Provider.Name, Endpoint: p.Provider.Description,
+				Wire: p.Agent.Wire, Prices: p.Provider.Prices, Scripted: p.Provider.Scripted}
+		}
+		u.Models = append(u.Models, m)
 	}
 	return &u.Models[i]
+}
+
+// provider is who was asked by a model's agent.
+func (u *Usage) provider(m *ModelUsage) UsageProvider {
+	if m.Provider != nil {
+		return *m.Provider
+	}
+	h := u.Header
+	return UsageProvider{Provider: h.Provider, Endpoint: h.Endpoint, Wire: h.Wire, Prices: h.Prices, Scripted: h.Scripted}
 }
 
 func (m *ModelUsage) family(axis tasks.Axis) *UsageGroup {

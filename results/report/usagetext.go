@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,12 @@ func UsageText(w io.Writer, u *Usage) error {
 		m := &u.Models[i]
 		fmt.Fprintf(out, "\n%s, tokens in %s\n",
 			oneLine(fmt.Sprintf("%s %s, model %s", m.Agent, m.Version, m.Model)), unitOf(u.All.Used).name)
+		if m.Provider != nil {
+			if m.Provider.Scripted {
+				writeWrapped(out, scriptedNote)
+			}
+			writePrices(out, *m.Provider)
+		}
 		u.writeTable(out, m)
 	}
 	if len(u.Models) > 1 {
@@ -36,11 +43,11 @@ func UsageText(w io.Writer, u *Usage) error {
 func (u *Usage) writeHeader(w *bufio.Writer) {
 	h := u.Header
 	fmt.Fprintln(w, oneLine("Run "+h.Name+": what was used"))
-	if h.Scripted {
+	if h.Scripted && !slices.ContainsFunc(u.Models, func(m ModelUsage) bool { return m.Provider != nil }) {
 		fmt.Fprintln(w, scriptedNote)
 	}
 	writeLosses(w, h)
-	writePrices(w, h)
+	writePrices(w, u.provider(&ModelUsage{}))
 	c := u.Trials
 	fmt.Fprintf(w, "%s of %s trials done, %s attempts, %s requests; every attempt counts\n",
 		count(c.Done), count(c.Planned), count(u.All.Attempts), count(u.All.Used.Exchanges))
@@ -48,7 +55,7 @@ func (u *Usage) writeHeader(w *bufio.Writer) {
 
 // writePrices says who was asked and what that costs by whose word, as far as
 // the lock tells it.
-func writePrices(w *bufio.Writer, h Header) {
+func writePrices(w *bufio.Writer, h UsageProvider) {
 	line := ""
 	if h.Provider != "" {
 		line = "provider " + h.Provider + ": " + h.Endpoint
@@ -206,8 +213,8 @@ func UsageCSV(w io.Writer, u *Usage) error {
 }
 
 func (u *Usage) csvLine(m *ModelUsage, g UsageGroup, scope string, attempts int, used results.UsageTotal) []string {
-	h, gaps := u.Header, used.Unknown
-	line := []string{safeCell(h.Name), safeCell(h.Provider), h.Wire, strconv.FormatBool(h.Scripted),
+	h, gaps := u.provider(m), used.Unknown
+	line := []string{safeCell(u.Header.Name), safeCell(h.Provider), h.Wire, strconv.FormatBool(h.Scripted),
 		safeCell(m.Agent), safeCell(m.Version), safeCell(m.Model), string(g.Family), scope,
 		strconv.Itoa(g.Trials), strconv.Itoa(attempts), strconv.Itoa(used.Exchanges)}
 	for _, v := range []*float64{asFloat(used.Input), asFloat(used.Cached), asFloat(used.CacheWrite),

@@ -79,7 +79,11 @@ func (e *processEngine) Info(context.Context) (sandbox.Info, error) {
 }
 
 func (e *processEngine) Reap(context.Context) (sandbox.Reaped, error) { return sandbox.Reaped{}, nil }
-func (e *processEngine) Close() error                                 { return nil }
+func (e *processEngine) Capacity(context.Context) (sandbox.Capacity, error) {
+	return sandbox.Capacity{}, nil
+}
+
+func (e *processEngine) Close() error { return nil }
 
 func (e *processEngine) Create(_ context.Context, spec sandbox.Spec) (sandbox.Box, error) {
 	e.mu.Lock()
@@ -117,6 +121,10 @@ type processBox struct {
 	stderr     bytes.Buffer
 	afterStart func()
 	ended      chan struct{}
+}
+
+func (b *processBox) Effective(context.Context) (sandbox.Effective, error) {
+	return sandbox.Effective{}, nil
 }
 
 func (b *processBox) ID() string                           { return "process" }
