@@ -40,7 +40,48 @@ func damaged(t *testing.T) (dir string, keys [3]string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	write(t, "4711\n", s.Dir(), "lock") // of the process that died
 	return s.Dir(), keys
+}
+
+// A run that was closed is not searched for what nobody can have lost; a crash
+// or an older database put back brings the search on.
+func TestSearchAfterCrashOnly(t *testing.T) {
+	cases := []struct {
+		name    string
+		damage  func(t *testing.T, dir, before string)
+		adopted int
+	}{
+		{"closed", func(*testing.T, string, string) {}, 0},
+		{"crashed", func(t *testing.T, dir, _ string) { write(t, "4711\n", dir, "lock") }, 1},
+		{"lock file removed", func(t *testing.T, dir, _ string) { remove(t, dir, "lock") }, 1},
+		{"older database", func(t *testing.T, dir, before string) { write(t, before, dir, "run.db") }, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := context.Background()
+			dir, _ := damaged(t)
+			if err := reopen(t, dir).Close(); err != nil {
+				t.Fatal(err)
+			}
+			// The second trial's rows are lost; in the old database they are too.
+			execSQL(t, dir, `PRAGMA wal_checkpoint(TRUNCATE); DELETE FROM exchanges WHERE trial_id = 2;
+				DELETE FROM attempts WHERE trial_id = 2; PRAGMA wal_checkpoint(TRUNCATE)`)
+			before, err := os.ReadFile(filepath.Join(dir, "run.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := reopen(t, dir).Close(); err != nil {
+				t.Fatal(err)
+			}
+			c.damage(t, dir, string(before))
+			remove(t, dir, attempt1) // the loss of a folder is seen in any case
+			rec, err := reopen(t, dir).Recover(ctx)
+			if err != nil || len(rec.Adopted) != c.adopted || len(rec.Missing) != 1 {
+				t.Errorf("%+v, %v", rec, err)
+			}
+		})
+	}
 }
 
 func execSQL(t *testing.T, dir, statement string) {

@@ -12,7 +12,13 @@ import (
 
 // fileLock is an exclusive lock on a file, held until release or the end of
 // the process, however it ends. The file stays; only the lock on it counts.
-type fileLock struct{ f *os.File }
+// While the lock is held, the file holds the owner's process id, afterwards
+// what the owner has left.
+type fileLock struct {
+	f     *os.File
+	found string // what the file held before
+	leave string // what it is to hold after release
+}
 
 // acquireLock takes the lock or says, with *LockedError, who has it.
 func acquireLock(path, dir string) (*fileLock, error) {
@@ -25,28 +31,34 @@ func acquireLock(path, dir string) (*fileLock, error) {
 		defer f.Close()
 		return nil, &LockedError{Dir: dir, PID: lockOwner(f)}
 	}
+	var found string
 	if err == nil {
-		err = writeOwner(f)
+		found = lockText(f)
+		err = writeLock(f, strconv.Itoa(os.Getpid())+"\n")
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("locking %q: %w", path, err)
 	}
-	return &fileLock{f: f}, nil
+	return &fileLock{f: f, found: found}, nil
 }
 
-func writeOwner(f *os.File) error {
+func writeLock(f *os.File, text string) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	_, err := f.WriteAt([]byte(text), 0)
 	return err
 }
 
-func lockOwner(f *os.File) int {
-	var buf [32]byte
+func lockText(f *os.File) string {
+	var buf [64]byte
 	n, _ := f.ReadAt(buf[:], 0)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	return string(buf[:n])
+}
+
+func lockOwner(f *os.File) int {
+	pid, err := strconv.Atoi(strings.TrimSpace(lockText(f)))
 	if err != nil {
 		return 0
 	}
@@ -56,6 +68,6 @@ func lockOwner(f *os.File) int {
 // release gives the lock up. The owner is wiped first, so that nobody is told
 // of a process that is gone.
 func (l *fileLock) release() error {
-	err := l.f.Truncate(0)
+	err := writeLock(l.f, l.leave)
 	return errors.Join(err, l.f.Close())
 }

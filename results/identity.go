@@ -5,18 +5,21 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 )
 
 // TrialKey is the identity of a trial: a hash over task id and digest, agent
 // and version, model, repetition and settings, and over nothing else.
 func TrialKey(t Trial) string {
-	h := sha256.New()
+	text := make([]byte, 0, 512)
 	for _, s := range []string{"cabra-trial-1", string(t.TaskID), t.TaskDigest, t.Agent, t.Version, t.Model,
-		fmt.Sprint(t.Repetition), t.Settings} {
-		fmt.Fprintf(h, "%d:%s", len(s), s) // behind its length, so that no two lists hash alike
+		strconv.Itoa(t.Repetition), t.Settings} {
+		text = append(strconv.AppendInt(text, int64(len(s)), 10), ':') // so that no two lists hash alike
+		text = append(text, s...)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // ArtefactPath is the folder of a trial's n-th attempt in a run that has one

@@ -19,6 +19,44 @@ func (s *Store) Plan(ctx context.Context, trials []Trial) error {
 }
 
 func insertTrials(ctx context.Context, tx *sql.Tx, trials []Trial) error {
+	planned, err := plannedKeys(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var added []Trial
+	for _, t := range trials {
+		if err := checkTrial(&t); err != nil {
+			return err
+		}
+		if !planned[t.Key] {
+			added = append(added, t)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	return insertNew(ctx, tx, added)
+}
+
+// plannedKeys are the keys of the trials that the run has.
+func plannedKeys(ctx context.Context, tx *sql.Tx) (map[string]bool, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT key FROM trials`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	keys := map[string]bool{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		keys[key] = true
+	}
+	return keys, rows.Err()
+}
+
+func insertNew(ctx context.Context, tx *sql.Tx, trials []Trial) error {
 	shared, err := severalAgents(ctx, tx, trials)
 	if err != nil {
 		return err
@@ -31,9 +69,6 @@ func insertTrials(ctx context.Context, tx *sql.Tx, trials []Trial) error {
 	}
 	defer stmt.Close()
 	for _, t := range trials {
-		if err := checkTrial(&t); err != nil {
-			return err
-		}
 		_, err := stmt.ExecContext(ctx, t.Key, t.Seq, trialFolder(t, shared), t.TaskID, t.TaskDigest, t.Cell.Axis,
 			t.Cell.Size, t.Cell.Refactoring, t.Cell.Code, t.Instance, t.SampleID, t.Agent, t.Version, t.Model,
 			t.Repetition, t.Settings)

@@ -15,6 +15,10 @@ CREATE TABLE lock (
 	one  INTEGER PRIMARY KEY CHECK (one = 1),
 	json BLOB NOT NULL  -- the bytes of run.json
 );
+CREATE TABLE closed (
+	one   INTEGER PRIMARY KEY CHECK (one = 1),
+	token TEXT NOT NULL -- of the last orderly Close; the file lock has the same
+);
 CREATE TABLE drift (
 	at TEXT NOT NULL, field TEXT NOT NULL, was TEXT NOT NULL, now TEXT NOT NULL
 );

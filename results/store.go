@@ -38,6 +38,7 @@ type Store struct {
 	dir   string
 	lock  Lock
 	flock *fileLock // nil when read only
+	whole bool      // the last writer closed it, so that no row can be lost
 	root  *os.Root
 
 	read  *sql.DB
@@ -157,10 +158,13 @@ func (s *Store) open(mode Mode) (err error) {
 	if err := s.loadLock(mode); err != nil {
 		return err
 	}
-	if mode == ReadWrite {
-		return s.makeTmp()
+	if mode == ReadOnly {
+		return nil
 	}
-	return nil
+	if s.whole, err = s.wasClosed(); err != nil {
+		return err
+	}
+	return s.makeTmp()
 }
 
 // connect opens the database. Readers have connections of their own, so that
@@ -243,6 +247,7 @@ func (s *Store) Close() error {
 		// A reader in the middle of a long report keeps the log from being
 		// emptied; that is no reason to wait for it.
 		_, err = s.write.Exec("PRAGMA busy_timeout = 200")
+		s.markClosed()
 		err = errors.Join(err, s.Checkpoint(context.Background()))
 	}
 	return errors.Join(err, storageError("closing the store", s.dir, s.release()))

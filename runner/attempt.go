@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
-
-	"github.com/google/uuid"
 
 	"cabra-run/results"
 	"cabra-run/runner/agent"
@@ -45,6 +42,8 @@ type attempt struct {
 	staged    bool        // the provider error was asked for by the scripted model
 	owed      debts
 
+	original *original // the attempt that is replayed, nil for none
+
 	job     agent.Job
 	launch  agent.Launch
 	box     sandbox.Box
@@ -59,6 +58,7 @@ type attempt struct {
 	exited chan struct{}
 	exit   procEnd
 
+	spell     int       // of the engine, see engineWatch
 	begun     time.Time // as record.Started, by the clock that cannot be set
 	started   time.Time // of the agent
 	peak      sandbox.Usage
@@ -80,7 +80,7 @@ func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{sweep: s, pair: open.pair, trial: t, task: task, record: record, begun: s.now(),
+	a := &attempt{sweep: s, pair: open.pair, trial: t, task: task, record: record, begun: s.now(), spell: s.engine.now(),
 		out: newOutputs(s.Settings.OutputBytes)}
 	s.passed(StepStarted)
 	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptStarted, Task: task.ID,
@@ -103,6 +103,10 @@ func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (
 // perform goes from an empty box to the collected evidence. Whatever fails on
 // the way, the box is removed at the end.
 func (a *attempt) perform(ctx context.Context) {
+	if err := a.openOriginal(); err != nil {
+		a.evidence.Diverged, a.staged = err.Error(), true
+		return
+	}
 	if a.pair.Agent.Traits().Bare != "" {
 		a.performBare(ctx)
 		return
@@ -173,7 +177,7 @@ func (a *attempt) spec() sandbox.Spec {
 }
 
 func (a *attempt) openGateway() error {
-	recording, err := a.art.Root().Create(results.RecordingFile)
+	recording, err := newRestingFile(a.art.Root(), results.RecordingFile)
 	if err != nil {
 		return err
 	}
@@ -183,7 +187,7 @@ func (a *attempt) openGateway() error {
 	}
 	m := a.pair.Model
 	a.gate, err = a.sweep.Gateway.Open(gateway.SessionOptions{
-		Upstream: m.Upstream, Model: m.Wire, Login: m.Login, Record: recorder,
+		Upstream: a.upstream(), Model: m.Wire, Login: m.Login, Record: recorder,
 		Script: gateway.Script{
 			Place: a.trial.Seq, File: tasks.SolutionFile,
 			Starter: a.task.Starter[tasks.SolutionFile], Reference: a.task.Reference[tasks.SolutionFile],
@@ -238,21 +242,27 @@ func (a *attempt) addExchange(e gateway.Exchange) error {
 	return err
 }
 
-// prepare asks the agent how it is to be started.
-func (a *attempt) prepare(session string) (err error) {
+// newJob is what the agent is told.
+func (a *attempt) newJob() agent.Job {
 	host, ask := fmt.Sprintf("http://127.0.0.1:%d", relay.Port), a.pair.Ask
-	a.job = agent.Job{
-		Model: a.pair.Model.Agent, Prompt: a.task.Statement, SessionID: session,
+	job := agent.Job{
+		Model: a.pair.Model.Agent, Prompt: a.task.Statement, SessionID: a.sessionID(),
 		Root: host + a.gate.Root(), BaseURL: host + a.gate.BasePath(),
 		Wire: ask.Wire, Effort: ask.Effort, Instructions: ask.Instructions,
 		Workspace: sandbox.WorkspaceDir, Home: sandbox.HomeDir,
 	}
 	if a.pair.Model.Login != nil {
-		a.job.Login = agent.Login(a.gate.GuestLogin(fmt.Sprintf("127.0.0.1:%d", relay.Port)))
+		job.Login = agent.Login(a.gate.GuestLogin(fmt.Sprintf("127.0.0.1:%d", relay.Port)))
 	}
 	if a.pair.Agent.Traits().Solution {
-		a.job.Solution = a.task.Reference
+		job.Solution = a.task.Reference
 	}
+	return job
+}
+
+// prepare asks the agent how it is to be started.
+func (a *attempt) prepare() (err error) {
+	a.job = a.newJob()
 	if a.launch, err = a.pair.Agent.Launch(a.job); err != nil {
 		// Trying again cannot mend it.
 		return &sandbox.Fault{Op: "starting the agent", Kind: sandbox.FaultBadSpec, Err: err}
@@ -262,21 +272,17 @@ func (a *attempt) prepare(session string) (err error) {
 
 // start starts the agent under its own uid.
 func (a *attempt) start(ctx context.Context) error {
-	id, err := uuid.NewRandom()
-	if err != nil {
-		return err
-	}
-	if err := a.prepare(id.String()); err != nil {
+	if err := a.prepare(); err != nil {
 		return err
 	}
 	if err := a.unpack(ctx); err != nil {
 		return err
 	}
-	stdout, err := a.art.Root().Create(results.StdoutFile)
+	stdout, err := newRestingFile(a.art.Root(), results.StdoutFile)
 	if err != nil {
 		return err
 	}
-	stderr, err := a.art.Root().Create(results.StderrFile)
+	stderr, err := newRestingFile(a.art.Root(), results.StderrFile)
 	if err != nil {
 		return errors.Join(err, stdout.Close())
 	}
@@ -297,7 +303,7 @@ func (a *attempt) start(ctx context.Context) error {
 
 // await passes on the end of the agent's program; it returns at the latest
 // when the box is gone, which the attempt sees to.
-func (a *attempt) await(proc sandbox.Process, files ...*os.File) {
+func (a *attempt) await(proc sandbox.Process, files ...*restingFile) {
 	code, err := proc.Wait(context.Background())
 	for _, f := range files {
 		err = errors.Join(err, f.Close())

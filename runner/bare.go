@@ -8,8 +8,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/google/uuid"
-
 	"cabra-run/results"
 	"cabra-run/runner/model"
 	"cabra-run/sandbox"
@@ -51,11 +49,7 @@ func (a *attempt) openBare() (model.Asker, error) {
 	if err := a.openGateway(); err != nil {
 		return nil, err
 	}
-	id, err := uuid.NewRandom()
-	if err != nil {
-		return nil, err
-	}
-	if err := a.prepare(id.String()); err != nil {
+	if err := a.prepare(); err != nil {
 		return nil, err
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: pipes.dial, DisableCompression: true}}
@@ -116,6 +110,8 @@ func (a *attempt) watchBare(ctx context.Context, done <-chan asked) (said asked,
 				a.evidence.Ended = endedCancelled
 			}
 			return said, true
+		case <-a.diverged():
+			return asked{}, false
 		case <-a.sweep.Stop.Reached(Halt):
 			a.evidence.Ended = endedCancelled
 			return asked{}, false

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"cabra-run/results"
+	"cabra-run/results/resultstest"
 	"cabra-run/runner"
 	"cabra-run/runner/agent"
 	"cabra-run/runner/score"
@@ -348,10 +349,24 @@ func newJob(t *testing.T, pairs, reps, jobs int) job {
 	return job{Dir: filepath.Join(dir, "run"), Ledger: filepath.Join(dir, "ledger"), Pairs: pairs, Reps: reps, Jobs: jobs}
 }
 
-// calls reads the ledger: all that was asked, and what of it was answered.
-func (j job) calls(t *testing.T) (asked, answered map[int64]bool) {
+// checkWhole looks at a run that was worked off to its end after so many kills.
+func (j job) checkWhole(t *testing.T, kills int) {
 	t.Helper()
-	asked, answered = map[int64]bool{}, map[int64]bool{}
+	store, err := results.Open(j.Dir, results.ReadWrite) // whoever was killed holds no lock
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	resultstest.CheckDone(t, store, j.trials())
+	resultstest.CheckMoney(t, store, j.calls(t), kills*max(1, j.Jobs))
+	resultstest.CheckFolder(t, store)
+	resultstest.CheckDatabase(t, j.Dir)
+}
+
+// calls reads the ledger.
+func (j job) calls(t *testing.T) resultstest.Calls {
+	t.Helper()
+	c := resultstest.Calls{Asked: map[int64]bool{}, Answered: map[int64]bool{}, Priced: true}
 	text, err := os.ReadFile(j.Ledger)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -362,11 +377,11 @@ func (j job) calls(t *testing.T) (asked, answered map[int64]bool) {
 		if _, err := fmt.Sscan(line, &word, &id); err != nil {
 			t.Fatalf("ledger: %q: %v", line, err)
 		}
-		list := map[string]map[int64]bool{"asked": asked, "answered": answered}[word]
+		list := map[string]map[int64]bool{"asked": c.Asked, "answered": c.Answered}[word]
 		if list[id] {
 			t.Fatalf("ledger: %q twice", line)
 		}
 		list[id] = true
 	}
-	return asked, answered
+	return c
 }

@@ -248,6 +248,7 @@ func (a *attempt) conclude() {
 	if a.gate != nil {
 		a.concludeGateway()
 	}
+	a.concludeReplay()
 	if f := a.evidence.Fault; sandbox.IsFault(f, sandbox.FaultBadSpec) || sandbox.IsFault(f, sandbox.FaultNoImage) {
 		a.permanent = true
 	}
@@ -327,7 +328,7 @@ func (a *attempt) writeLists() error {
 	if a.code != nil {
 		err = errors.Join(err, a.art.Root().WriteFile(results.PatchFile, patch(a.task.Starter, a.code), 0o600))
 	}
-	return err
+	return errors.Join(err, a.writeReplay())
 }
 
 // maxPatched is the longest text that is compared; comparing takes some forty

@@ -47,6 +47,7 @@ type evidence struct {
 	LimitHit string // with endedLimit, or found afterwards (memory, pids, protocol)
 	Detail   string // of the ending or the limit, for people
 	Fault    error  // of the engine or the host
+	Diverged string // why a replay cannot go on
 	Failure  *providerFailure
 	Answers  int
 	ExitCode *int
@@ -73,6 +74,8 @@ func judge(e evidence) judgement {
 	switch {
 	case e.Ended == endedCancelled:
 		return judgement{Outcome: results.Cancelled, Reason: orText(e.Detail, "the run was stopped")}
+	case e.Diverged != "":
+		return judgement{Outcome: results.ProviderError, Reason: "replay: " + e.Diverged}
 	case e.Fault != nil:
 		return judgement{Outcome: results.InfraError, Reason: e.Fault.Error()}
 	case e.Failure != nil && !e.finished():

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cabra-run/results/resultstest"
 	"cabra-run/runner"
 )
 
@@ -32,7 +33,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 func killAt(t *testing.T, step runner.Step, nth int) (kills int) {
 	j := newJob(t, 2, 1, 2)
-	seen := history{}
+	seen := resultstest.History{}
 	if step == runner.StepPlanned { // passed once
 		nth = 1
 	}
@@ -43,12 +44,12 @@ func killAt(t *testing.T, step runner.Step, nth int) (kills int) {
 			t.Errorf("the step was not passed for the %d. time", n)
 		}
 		kills++
-		seen.look(t, j)
+		seen.Look(t, j.Dir)
 	}
 	if e := j.start(t, nil); !e.done {
 		t.Fatalf("killed by nobody: %s", e.stderr)
 	}
-	seen.look(t, j)
+	seen.Look(t, j.Dir)
 	j.checkWhole(t, kills)
 	return kills
 }
@@ -79,11 +80,11 @@ func TestKilledAnywhere(t *testing.T) {
 func killUntilDone(t *testing.T, rng *rand.Rand, after map[string]int) (kills int) {
 	t.Helper()
 	j := newJob(t, 1+rng.IntN(3), 1+rng.IntN(2), 1+rng.IntN(4))
-	seen := history{}
+	seen := resultstest.History{}
 	for {
 		k := randomKill(rng, j)
 		e := j.start(t, &k)
-		seen.look(t, j)
+		seen.Look(t, j.Dir)
 		if e.done {
 			break
 		}

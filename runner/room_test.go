@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,30 +121,26 @@ func TestNoPlaceOnTheEngine(t *testing.T) {
 func TestLive(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
 	r.sweep.Settings.Jobs = 1
-	var first sync.Once
-	both := make(chan struct{})
-	second := make(chan struct{}, 10)
+	var toys atomic.Int32
+	both, second := make(chan struct{}), make(chan struct{}, 10)
 	r.world.before = func(*fake.Box) {
-		wasFirst := false
-		first.Do(func() {
-			wasFirst = true
-			l := r.sweep.Live()
-			if l.Jobs != 1 || l.Taken != 1 || l.Planned != 10 || l.Done != 0 || l.Level != runner.Running || len(l.InFlight) != 1 {
-				t.Errorf("%+v", l)
-			} else if f := l.InFlight[0]; f.Task != "traversal/add-parameter/math/n005/01" || f.Repetition != 1 || f.Number != 1 || f.Started.IsZero() {
-				t.Errorf("in flight: %+v", f)
-			}
-			r.sweep.SetJobs(2)
-			<-second // which starts while this one is kept
-			if l := r.sweep.Live(); l.Jobs != 2 || l.Taken != 2 || len(l.InFlight) != 2 {
-				t.Errorf("with two jobs: %+v", l)
-			}
-			close(both)
-		})
-		if !wasFirst {
+		if toys.Add(1) > 1 {
 			second <- struct{}{}
 			<-both
+			return
 		}
+		l := r.sweep.Live()
+		if l.Jobs != 1 || l.Taken != 1 || l.Planned != 10 || l.Done != 0 || l.Level != runner.Running || len(l.InFlight) != 1 {
+			t.Errorf("%+v", l)
+		} else if f := l.InFlight[0]; f.Task != "traversal/add-parameter/math/n005/01" || f.Repetition != 1 || f.Number != 1 || f.Started.IsZero() {
+			t.Errorf("in flight: %+v", f)
+		}
+		r.sweep.SetJobs(2)
+		<-second // which starts while this one is kept
+		if l := r.sweep.Live(); l.Jobs != 2 || l.Taken != 2 || len(l.InFlight) != 2 {
+			t.Errorf("with two jobs: %+v", l)
+		}
+		close(both)
 	}
 	r.run(t)
 	if l := r.sweep.Live(); l.Done != 10 || l.Planned != 10 || len(l.InFlight) != 0 || l.Taken != 0 {

@@ -34,6 +34,10 @@ type Sweep struct {
 	// Select says which trials of the plan this run has; nil for all.
 	Select func(results.Trial) bool
 
+	// Replay answers every attempt from the recorded traffic of an earlier run;
+	// nil asks the models.
+	Replay *Replays
+
 	Engine  sandbox.Engine
 	Gateway *gateway.Gateway
 	// Budget bounds what the run may spend; nil bounds nothing. When it is used
@@ -60,15 +64,17 @@ type Sweep struct {
 
 	breaker breaker
 	places  places
+	engine  engineWatch
 	flights flights
 	// admission is what Room asks by itself; nil where Room was given, or
 	// nothing has to stay free.
 	admission *admission.Gate
 
-	mu     sync.Mutex
-	paused string // why the breaker paused the sweep
-	failed error  // what made going on pointless: the store cannot be written
-	queue  queue  // of those who wait for room
+	mu       sync.Mutex
+	paused   string // why the breaker paused the sweep
+	awaySaid int    // the latest spell without an engine that was told of
+	failed   error  // what made going on pointless: the store cannot be written
+	queue    queue  // of those who wait for room
 }
 
 // Pairing is an agent with the model that it is given.

@@ -66,6 +66,11 @@ type world struct {
 	before func(box *fake.Box) // called by every toy before it asks
 	linger time.Duration       // how long a toy works after it has answered
 	asks   int                 // how often it asks, 0 is once
+	// during is what a toy does after it has answered; it ends without a
+	// session file when that returns false.
+	during func(ctx context.Context, p *fake.Proc) bool
+	deaf   bool // toys end with their box alone, whatever signal comes
+	alive  int  // toys that run
 }
 
 func newWorld() *world {
@@ -156,8 +161,15 @@ func (w *world) toy(ctx context.Context, p *fake.Proc, args []string) int {
 	defer cancel()
 	w.mu.Lock()
 	mux := w.muxes[p.Box]
-	w.stops[p.Box] = cancel
+	if w.alive++; !w.deaf {
+		w.stops[p.Box] = cancel
+	}
 	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.alive--
+		w.mu.Unlock()
+	}()
 	if w.before != nil {
 		w.before(p.Box)
 	}
@@ -174,6 +186,9 @@ func (w *world) toy(ctx context.Context, p *fake.Proc, args []string) int {
 		if err := os.WriteFile(filepath.Join(p.Box.Workspace(), tasks.SolutionFile), []byte(answer), 0o600); err != nil {
 			return 1
 		}
+	}
+	if w.during != nil && !w.during(ctx, p) {
+		return 1
 	}
 	if w.linger > 0 {
 		select {

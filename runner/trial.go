@@ -29,7 +29,7 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 		if err := s.pauseBefore(ctx, attempts[len(open.attempts):]); err != nil {
 			return
 		}
-		if !s.awaitRoom(ctx) {
+		if !s.awaitEngine(ctx) || !s.awaitRoom(ctx) {
 			return
 		}
 		a, err := s.attempt(ctx, open, task)
@@ -43,6 +43,9 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 		s.judgeSweep(a)
 		if a.record.Outcome == results.Cancelled {
 			return
+		}
+		if a.evidence.Diverged != "" {
+			break // it would again
 		}
 	}
 	s.finish(ctx, open, task, attempts[len(attempts)-1], code)
@@ -69,6 +72,9 @@ func (s *Sweep) pauseBefore(ctx context.Context, made []results.Attempt) error {
 func (s *Sweep) judgeSweep(a *attempt) {
 	if a.staged {
 		return // a scripted failure is meant, it says nothing about the provider
+	}
+	if a.record.Outcome == results.InfraError && s.noteEngine(a.evidence.Fault, a.spell) {
+		return // many attempts that one engine took along are one failure
 	}
 	if why := s.breaker.record(a.record.Outcome, a.record.Reason, a.permanent); why != "" {
 		s.pause(why)
@@ -143,6 +149,7 @@ func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a r
 		if len(missing) == 0 {
 			return have, nil
 		}
+		spell := s.engine.now()
 		given, err := s.Scorer.ScoreBy(ctx, task, code, missing...)
 		s.passed(StepScored)
 		for _, v := range given {
@@ -163,7 +170,11 @@ func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a r
 		if k >= s.Store.Lock().RetryOf(open.trial).Infra || ctx.Err() != nil || errors.As(err, &broken) {
 			return have, err
 		}
-		if err := s.Pause(ctx, pause(k)); err != nil {
+		s.noteEngine(err, spell)
+		if why := s.Pause(ctx, pause(k)); why != nil {
+			return have, why
+		}
+		if !s.awaitEngine(ctx) {
 			return have, err
 		}
 	}

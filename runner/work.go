@@ -37,6 +37,8 @@ func (a *attempt) work(ctx context.Context) {
 		case <-a.out.full:
 			a.strike(strike{endedLimit, LimitOutput, fmt.Sprintf("more than %d MiB of output", a.sweep.Settings.OutputBytes>>20)})
 			return
+		case <-a.diverged():
+			return
 		case <-a.sweep.Stop.Reached(Halt):
 			a.evidence.Ended = endedCancelled
 			return

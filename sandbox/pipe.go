@@ -8,6 +8,10 @@ import (
 // pipeSize is the buffer of a Pipe, the size of the kernel's pipes.
 const pipeSize = 64 << 10
 
+// pipeKeep is what an empty Pipe keeps of its buffer: there may be thousands
+// that wait for something to be written.
+const pipeKeep = 4 << 10
+
 // Pipe is a buffered pipe in memory, for engines: what a program has written
 // before its end can still be read after it. A writer waits while the buffer
 // is full. Use NewPipe.
@@ -40,6 +44,9 @@ func (p *Pipe) Read(b []byte) (int, error) {
 	case len(p.buf) > 0:
 		n := copy(b, p.buf)
 		p.buf = p.buf[:copy(p.buf, p.buf[n:])]
+		if len(p.buf) == 0 && cap(p.buf) > pipeKeep {
+			p.buf = nil
+		}
 		p.ready.Broadcast()
 		return n, nil
 	case len(b) == 0:

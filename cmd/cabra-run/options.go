@@ -59,6 +59,7 @@ type pace struct {
 	jobs       int
 	maxWait    time.Duration
 	breakAfter int
+	room
 }
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
@@ -107,6 +108,7 @@ func (o *pace) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "attempts at the same time")
 	f.DurationVar(&o.maxWait, "max-wait", 30*time.Minute, "the most that waiting for the provider may add to the time-out")
 	f.IntVar(&o.breakAfter, "break-after", 5, "attempts in a row that fail outside of the agent before the run pauses")
+	o.room.addFlags(f)
 }
 
 // parsed is a sweepOptions whose values were all checked.
@@ -246,7 +248,7 @@ func (o *pace) settings() (runner.Settings, error) {
 	case o.breakAfter < 1:
 		return s, usagef("--break-after %d: at least 1", o.breakAfter)
 	}
-	return s, nil
+	return s, o.room.into(&s)
 }
 
 func (o *sweepKnobs) settings() (runner.Settings, error) {

@@ -23,8 +23,9 @@ type progress struct {
 	log zerolog.Logger
 	bar *progressbar.ProgressBar // nil without a terminal
 
-	mu    sync.Mutex
-	words map[string]int
+	mu      sync.Mutex
+	words   map[string]int
+	waiting bool // nothing new is started for want of room
 }
 
 func newProgress(a *app, name string, jobs int) *progress {
@@ -60,6 +61,8 @@ func (p *progress) observe(e runner.Event) {
 		p.trialDone(e)
 	case runner.Notice:
 		p.notice(e)
+	case runner.Waiting, runner.Resuming:
+		p.room(e)
 	}
 }
 
@@ -77,7 +80,7 @@ func (p *progress) attemptEnded(e runner.Event) {
 		return // the trial's own line says it
 	}
 	if p.bar == nil {
-		p.log.Info().Str("task", string(e.Task)).Int("attempt", e.Attempt).Str("outcome", string(e.Outcome)).
+		of(p.log.Info(), e).Int("attempt", e.Attempt).Str("outcome", string(e.Outcome)).
 			Str("reason", e.Reason).Msg("attempt ended")
 	}
 }
@@ -85,10 +88,10 @@ func (p *progress) attemptEnded(e runner.Event) {
 func (p *progress) trialDone(e runner.Event) {
 	p.words[e.Word]++
 	if p.bar == nil {
-		p.log.Info().Str("task", string(e.Task)).Str("word", e.Word).Str("counts", p.counts()).Str("reason", e.Reason).Msg("trial done")
+		of(p.log.Info(), e).Str("word", e.Word).Str("counts", p.counts()).Str("reason", e.Reason).Msg("trial done")
 		return
 	}
-	p.bar.Describe(p.counts())
+	p.describe()
 	_ = p.bar.Add(1)
 }
 
@@ -96,11 +99,43 @@ func (p *progress) notice(e runner.Event) {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
-	l := p.log.Warn()
-	if e.Task != "" {
-		l = l.Str("task", string(e.Task)).Int("attempt", e.Attempt)
+	l := of(p.log.Warn(), e)
+	if e.Attempt > 0 {
+		l = l.Int("attempt", e.Attempt)
 	}
 	l.Msg(e.Reason)
+}
+
+// room says why nothing new is started, or that it is again; the line that
+// renews itself shows it as long as it is so.
+func (p *progress) room(e runner.Event) {
+	p.waiting = e.Kind == runner.Waiting
+	p.notice(e)
+	if p.bar != nil {
+		p.describe()
+	}
+}
+
+// of adds to a log line what the event is about.
+func of(l *zerolog.Event, e runner.Event) *zerolog.Event {
+	if e.Task != "" {
+		l = l.Str("task", string(e.Task))
+	}
+	if e.Repetition > 1 {
+		l = l.Int("repetition", e.Repetition)
+	}
+	if e.Who != "" {
+		l = l.Str("who", e.Who)
+	}
+	return l
+}
+
+func (p *progress) describe() {
+	text := p.counts()
+	if p.waiting {
+		text = strings.TrimSpace(text + " waiting for room")
+	}
+	p.bar.Describe(text)
 }
 
 // counts is "solved 12 failed 3", the frequent words first.

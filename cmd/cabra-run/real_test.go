@@ -62,10 +62,13 @@ func (p place) rows(t *testing.T, run string) []report.Row {
 	return rows
 }
 
-// wantNothingLeft checks that no box, volume or workspace of the state folder
-// remains.
+// wantNothingLeft checks that no box, volume, workspace, mount or owner's lock
+// of the state folder remains, whichever process has made it.
 func (p place) wantNothingLeft(t *testing.T) {
 	t.Helper()
+	if locks, err := filepath.Glob(filepath.Join(p.state, "owners", "*")); err != nil || len(locks) > 0 {
+		t.Errorf("owners' locks left: %v %v", locks, err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e, err := docker.New(ctx, docker.Options{StateDir: p.state})
@@ -73,9 +76,13 @@ func (p place) wantNothingLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	left, err := e.Remains(ctx)
+	left, err := e.RemainsHere(ctx)
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || bytes.Contains(mounts, []byte(p.state)) {
+		t.Errorf("mounts left, %v:\n%s", err, mounts)
 	}
 }
 

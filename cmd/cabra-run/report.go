@@ -170,27 +170,32 @@ func writeFile(name string, write func(io.Writer) error) error {
 
 func newStatus(a *app) *cobra.Command {
 	var scorer verdictFlag
+	var watch bool
+	every := 2 * time.Second
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "print how far a run is, also while it runs; without RUN list the runs",
-		Args:  usageArgs(cobra.MaximumNArgs(1)),
+		Long: `Prints how far a run is, also while it runs. With --watch it follows the run from
+another terminal until nobody works on it any more: as a block that renews itself,
+or, where the output is no terminal, as a line whenever something has changed.`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := scorer.check(); err != nil {
 				return err
 			}
-			if len(args) == 0 {
+			switch {
+			case watch && len(args) == 0:
+				return usagef("--watch needs a RUN")
+			case cmd.Flags().Changed("every") && !watch:
+				return usagef("--every says how often --watch looks, and there is none")
+			case every < minEvery || every > longest:
+				return usagef("--every %s: %s to %s", every, minEvery, longest)
+			case watch:
+				return watchRun(cmd.Context(), a, args[0], scorer.name, every)
+			case len(args) == 0:
 				return listRuns(cmd.Context(), a)
 			}
-			store, err := a.openRun(args[0], results.ReadOnly)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, store.Close()) }()
-			all := store.Results(cmd.Context())
-			if scorer.name != "" {
-				all = store.ResultsBy(cmd.Context(), scorer.name)
-			}
-			s, err := report.BuildStatus(all, store.Lock(), time.Now())
+			s, err := a.readStatus(cmd.Context(), args[0], scorer.name)
 			if err != nil {
 				return err
 			}
@@ -201,9 +206,15 @@ func newStatus(a *app) *cobra.Command {
 		},
 	}
 	scorer.addFlag(cmd, "verdict that the outcomes go by, and without which a trial is not done")
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON; a line for each run without RUN")
+	f := cmd.Flags()
+	f.BoolVar(&a.json, "json", false, "print JSON; a line for each run without RUN, and for each change with --watch")
+	f.BoolVar(&watch, "watch", false, "follow the run until nobody works on it any more")
+	f.DurationVar(&every, "every", every, "time between two looks of --watch")
 	return cmd
 }
+
+// minEvery is the shortest time between two looks at a run.
+const minEvery = 100 * time.Millisecond
 
 // listRuns prints one line per run in the runs folder. What cannot be read is
 // said beside the list and does not hide the rest.
@@ -217,7 +228,7 @@ func listRuns(ctx context.Context, a *app) error {
 	}
 	enc := json.NewEncoder(a.stdout)
 	for _, name := range names {
-		s, err := a.statusOf(ctx, name)
+		s, err := a.readStatus(ctx, filepath.Join(a.runsDir, name), "")
 		switch {
 		case err != nil:
 			a.say("not readable: " + printableLine(err.Error()))
@@ -232,15 +243,6 @@ func listRuns(ctx context.Context, a *app) error {
 		}
 	}
 	return nil
-}
-
-func (a *app) statusOf(ctx context.Context, run string) (_ *report.Status, err error) {
-	store, err := a.openRun(filepath.Join(a.runsDir, run), results.ReadOnly)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return report.BuildStatus(store.Results(ctx), store.Lock(), time.Now())
 }
 
 func newExport(a *app) *cobra.Command {

@@ -163,6 +163,7 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 	defer stopSignals()
 	p := newProgress(a, name, s.Settings.Jobs)
 	s.Observer = p.observe
+	endSteering := a.steer(store, s)
 	sum, err := s.Run(ctx)
 	p.close()
 	if err == nil {
@@ -176,6 +177,7 @@ func (a *app) finishSweep(ctx context.Context, name string, k *kit, store *resul
 	scanning, cancel := untilAbort(cleanup, s.Stop)
 	err = errors.Join(err, a.scanForKeys(scanning, store, s.Pairings))
 	cancel()
+	endSteering()
 	err = errors.Join(err, k.close(cleanup), store.Close())
 	if err != nil {
 		return err
@@ -213,6 +215,9 @@ func (a *app) verdictOf(name string, sum runner.Summary, sig os.Signal) error {
 		if sig == syscall.SIGTERM {
 			return silent(exitTerminate)
 		}
+		return silent(exitInterrupt)
+	case sum.Stopped == toldBy && sum.Pending > 0:
+		a.say(fmt.Sprintf("stopped with %d of %d trials to do: %s\n%s", sum.Pending, sum.Planned, sum.Stopped, next))
 		return silent(exitInterrupt)
 	case sum.Pending > 0:
 		a.say(fmt.Sprintf("%d of %d trials are not done\n%s", sum.Pending, sum.Planned, next))

@@ -244,7 +244,7 @@ func TestTrend(t *testing.T) {
 func scaled(n int, shares ...float64) []analysis.Point {
 	var points []analysis.Point
 	for i, share := range shares {
-		points = append(points, analysis.Point{Size: []int{5, 10, 25, 50, 100, 200}[i], N: n, Solved: int(math.Round(share * float64(n)))})
+		points = append(points, analysis.Point{Size: []int{5, 10, 25, 50, 100, 200}[i], N: n, Solved: math.Round(share * float64(n))})
 	}
 	return points
 }

@@ -6,11 +6,13 @@ import (
 	"slices"
 )
 
-// Point is how many of n trials of one size were solved.
+// Point is how many of n tasks of one size were solved. A task with several
+// trials counts by the share of them that solved it: they are not independent,
+// and the binomial error of n whole tasks bounds that of their shares.
 type Point struct {
-	Size   int `json:"size"`
-	N      int `json:"n"`
-	Solved int `json:"solved"`
+	Size   int     `json:"size"`
+	N      int     `json:"n"`
+	Solved float64 `json:"solved"`
 }
 
 // Course is how accuracy goes with size.
@@ -57,15 +59,15 @@ func NewTrend(points []Point, confidence float64) (Trend, bool) {
 	for _, p := range points {
 		n += float64(p.N)
 		sumX += float64(p.N) * math.Log2(float64(p.Size))
-		sumY += float64(p.Solved)
+		sumY += p.Solved
 	}
 	meanX, meanY := sumX/n, sumY/n
 	var xx, xy, variance float64
 	for _, p := range points {
 		d, m := math.Log2(float64(p.Size))-meanX, float64(p.N)
 		xx += m * d * d
-		xy += d * (float64(p.Solved) - m*meanY)
-		q := (float64(p.Solved) + 1) / (m + 2)
+		xy += d * (p.Solved - m*meanY)
+		q := (p.Solved + 1) / (m + 2)
 		variance += m * d * d * q * (1 - q)
 	}
 	if xx == 0 { // one size several times
@@ -96,7 +98,7 @@ func spearman(points []Point) *float64 {
 	var x, y []float64
 	for _, p := range points {
 		x = append(x, float64(p.Size))
-		y = append(y, float64(p.Solved)/float64(p.N))
+		y = append(y, p.Solved/float64(p.N))
 	}
 	return pearson(meanRanks(x), meanRanks(y))
 }

@@ -75,10 +75,12 @@ func BuildBoth(all Results, lock results.Lock, opts Options, first, second strin
 	if err != nil {
 		return nil, err
 	}
-	for t, err := range all {
+	var t results.TrialResult
+	for next, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("building the report: %w", err)
 		}
+		t = next
 		s.add(&t)
 	}
 	both := s.total.both(s.chosen(), opts)
@@ -94,6 +96,7 @@ type bothBuilder struct {
 	lock     results.Lock
 	scorers  [2]string
 	builders [2]*builder
+	view     results.TrialResult // as one verdict has the trial; kept, so that none is made for each
 }
 
 func newBothBuilder(lock results.Lock, first, second string) *bothBuilder {
@@ -107,8 +110,8 @@ func newBothBuilder(lock results.Lock, first, second string) *bothBuilder {
 
 func (b *bothBuilder) add(t *results.TrialResult) {
 	for i, name := range b.scorers {
-		view := t.By(name, b.lock.RetryOf(t.Trial))
-		b.builders[i].add(&view)
+		b.view = t.By(name, b.lock.RetryOf(t.Trial))
+		b.builders[i].add(&b.view)
 	}
 	b.compare(t, b.scorers[0], b.scorers[1])
 }

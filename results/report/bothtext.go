@@ -10,11 +10,43 @@ import (
 	"strings"
 )
 
-// TextBoth prints a run under two verdicts for people, within 100 columns.
+// TextBoth prints a run under two verdicts for people, within 100 columns. That
+// of several agents and models begins with a table of all of them by each verdict.
 func TextBoth(w io.Writer, b *Both) error {
 	out := bufio.NewWriter(w)
+	all := b.withPairings()
+	writeHeader(out, all...)
+	if len(b.Pairings) == 0 {
+		b.writeBody(out)
+		return out.Flush()
+	}
+	for _, r := range all {
+		writeOverview(out, r)
+	}
+	for i, p := range b.Pairings {
+		writeSection(out, i, p.Reports[0])
+		p.writeBody(out)
+	}
+	return out.Flush()
+}
+
+// withPairings are the reports over all agents and models with those of each, as
+// Build gives them by one verdict.
+func (b *Both) withPairings() []*Report {
+	var all []*Report
+	for i, r := range b.Reports {
+		whole := *r
+		for _, p := range b.Pairings {
+			whole.Pairings = append(whole.Pairings, p.Reports[i])
+		}
+		all = append(all, &whole)
+	}
+	return all
+}
+
+// writeBody prints the tables of one agent and model.
+func (b *Both) writeBody(out *bufio.Writer) {
 	first := b.Reports[0]
-	writeHeader(out, b.Reports...)
 	b.writeAccuracy(out, "Accuracy by axis and size", []string{"axis", "size"}, withTotal, allTrials)
 	if first.Overall.All.N != first.Overall.Agent.N {
 		b.writeAccuracy(out, "Over the trials with an agent outcome", []string{"axis", "size"}, withTotal, agentTrials)
@@ -27,12 +59,14 @@ func TextBoth(w io.Writer, b *Both) error {
 		b.writeAccuracy(out, "By code type", []string{"code"}, func(r *Report) []Group { return r.ByCode }, allTrials)
 	}
 	out.WriteString("s.e.: standard error. A trial that is not solved counts as 0, whatever ended it.\n")
+	for _, r := range b.Reports {
+		writeRepeats(out, r)
+	}
 	b.writeAgreement(out)
 	b.writeDiffering(out)
 	b.writeOutcomes(out)
 	writeEffort(out, first)
 	writeNoVerdict(out, first)
-	return out.Flush()
 }
 
 func allTrials(g Group) Rate   { return g.All }

@@ -39,8 +39,12 @@ const (
 )
 
 // Chart draws accuracy over all trials against size, a line for each axis, with
-// bars of one standard error.
+// bars of one standard error. With several agents and models there is a panel for
+// each axis with a line for each of them.
 func Chart(w io.Writer, r *Report, format Picture) error {
+	if len(r.Pairings) > 0 {
+		return pairingsFigure(r).draw(w, format)
+	}
 	p, err := newChart(r)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"cabra-run/results"
@@ -253,6 +254,28 @@ func TestCompareRepetitions(t *testing.T) {
 	}
 	if half := 4.302652729911275 / 2 / math.Sqrt(3); math.Abs(g.Interval.High-(-0.5+half)) > 1e-9 {
 		t.Errorf("interval %+v, want ±%v", g.Interval, half)
+	}
+}
+
+// What an agent's code says drives no terminal.
+func TestCompareHostile(t *testing.T) {
+	a, b := twoRuns()
+	for _, list := range [][]results.TrialResult{a, b} {
+		for i := range list {
+			for j := range list[i].Verdicts {
+				list[i].Verdicts[j].Reason = hostile + strings.Repeat(" x", 2000)
+			}
+		}
+	}
+	var out bytes.Buffer
+	if err := report.CompareText(&out, compare(t, a, b, report.CompareOptions{Partial: true})); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || utf8.RuneCountInString(line) > 80 {
+			t.Errorf("line %q", line)
+		}
 	}
 }
 

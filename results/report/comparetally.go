@@ -281,7 +281,7 @@ type pairGroup struct {
 }
 
 // taskPairs sums up the pairs of one task.
-type taskPairs struct{ pairs, difference int }
+type taskPairs struct{ pairs, first, second int }
 
 func (g *pairGroup) add(id tasks.ID, a, b *taken) {
 	g.table.Add(a.solved, b.solved)
@@ -292,11 +292,11 @@ func (g *pairGroup) add(id tasks.ID, a, b *taken) {
 		g.order = append(g.order, task)
 	}
 	task.pairs++
-	if a.solved != b.solved {
-		task.difference++
-		if a.solved {
-			task.difference -= 2
-		}
+	if a.solved {
+		task.first++
+	}
+	if b.solved {
+		task.second++
 	}
 	for i := range figures {
 		if a.figure[i] < 0 || b.figure[i] < 0 {
@@ -306,6 +306,16 @@ func (g *pairGroup) add(id tasks.ID, a, b *taken) {
 		g.taken[0][i] = append(g.taken[0][i], a.figure[i])
 		g.taken[1][i] = append(g.taken[1][i], b.figure[i])
 	}
+}
+
+// points are what both runs solve of the tasks of a size.
+func (g *pairGroup) points(size int) (first, second analysis.Point) {
+	first, second = analysis.Point{Size: size, N: len(g.order)}, analysis.Point{Size: size, N: len(g.order)}
+	for _, task := range g.order {
+		first.Solved += float64(task.first) / float64(task.pairs)
+		second.Solved += float64(task.second) / float64(task.pairs)
+	}
+	return first, second
 }
 
 // group turns the tally into what is shown. A nil one is empty.
@@ -334,7 +344,7 @@ func (g *pairGroup) difference(c *ComparedGroup) {
 	}
 	var means []float64
 	for _, task := range g.order {
-		means = append(means, float64(task.difference)/float64(task.pairs))
+		means = append(means, float64(task.second-task.first)/float64(task.pairs))
 	}
 	c.Method = ByTasks
 	mean, _, interval, ok := analysis.MeanDifference(means, analysis.Confidence)
@@ -399,10 +409,9 @@ func (p *pairTally) axis(axis tasks.Axis, withheld bool) AxisComparison {
 		if k.axis != axis || k.size == 0 {
 			continue
 		}
-		g := p.groups[k].group(k, withheld)
-		c.Sizes = append(c.Sizes, g)
-		first = append(first, analysis.Point{Size: k.size, N: g.Pairs, Solved: g.First.Solved})
-		second = append(second, analysis.Point{Size: k.size, N: g.Pairs, Solved: g.Second.Solved})
+		c.Sizes = append(c.Sizes, p.groups[k].group(k, withheld))
+		a, b := p.groups[k].points(k.size)
+		first, second = append(first, a), append(second, b)
 	}
 	if !withheld {
 		trends := analysis.TrendsStay(first, second, analysis.Confidence)

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
 )
@@ -22,16 +23,18 @@ func indented(w io.Writer, v any) error {
 
 // csvHeader are the columns of CSV: one line for each group and scope, where
 // scope "all" is over all trials done and "agent" over those with an agent
-// outcome. Fields that a group does not fix, and withheld figures, are empty.
+// outcome; with repetitions there are "pass@1" (the mean over tasks) and so on, in
+// which trials is the number of tasks and errors are over tasks. Fields that a
+// group does not fix, and withheld figures, are empty.
 var csvHeader = []string{"run", "agent", "version", "model", "scripted", "scorer", "complete", "group",
 	"axis", "size", "refactoring", "code", "scope", "planned", "trials", "solved", "accuracy", "standard_error"}
 
 // CSV prints the accuracies of a report, or of several of one run, one line for
-// each group and scope.
+// each group and scope; of a run of several agents and models those of each.
 func CSV(w io.Writer, reports ...*Report) error {
 	out := csv.NewWriter(w)
 	out.Write(csvHeader)
-	for _, r := range reports {
+	for _, r := range single(reports) {
 		writeGroups(out, r, "overall", []Group{r.Overall})
 		writeGroups(out, r, "axis_size", r.ByAxisSize)
 		writeGroups(out, r, "refactoring", r.ByRefactoring)
@@ -41,20 +44,37 @@ func CSV(w io.Writer, reports ...*Report) error {
 	return out.Error()
 }
 
+// single replaces reports over several agents and models by those of each.
+func single(reports []*Report) []*Report {
+	var list []*Report
+	for _, r := range reports {
+		if len(r.Pairings) > 0 {
+			list = append(list, r.Pairings...)
+		} else {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
 func writeGroups(out *csv.Writer, r *Report, kind string, list []Group) {
 	h := r.Header
 	for _, g := range list {
-		for _, scope := range []struct {
-			name string
-			rate Rate
-		}{{"all", g.All}, {"agent", g.Agent}} {
+		line := func(scope string, n int, solved string, accuracy, se *float64) {
 			out.Write([]string{
 				safeCell(h.Name), safeCell(h.Agent), safeCell(h.Version), safeCell(h.Model),
 				strconv.FormatBool(h.Scripted), h.Scorer, strconv.FormatBool(r.Complete), kind,
-				string(g.Axis), sizeLabel(g), string(g.Refactoring), string(g.Code), scope.name,
-				strconv.Itoa(g.Planned), strconv.Itoa(scope.rate.N), strconv.Itoa(scope.rate.Solved),
-				optNumber(scope.rate.Accuracy), optNumber(scope.rate.SE),
+				string(g.Axis), sizeLabel(g), string(g.Refactoring), string(g.Code), scope,
+				strconv.Itoa(g.Planned), strconv.Itoa(n), solved, optNumber(accuracy), optNumber(se),
 			})
+		}
+		line("all", g.All.N, strconv.Itoa(g.All.Solved), g.All.Accuracy, g.All.SE)
+		line("agent", g.Agent.N, strconv.Itoa(g.Agent.Solved), g.Agent.Accuracy, g.Agent.SE)
+		if g.Repeats == nil || g.Repeats.Repetitions < 2 {
+			continue
+		}
+		for _, p := range g.Repeats.PassAt {
+			line(fmt.Sprintf("pass@%d", p.K), p.Tasks, "", p.Value, p.SE)
 		}
 	}
 }

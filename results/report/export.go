@@ -83,6 +83,8 @@ type Row struct {
 	// UnknownCost counts exchanges whose cost is unknown; where it is not 0,
 	// cost_usd is a lower bound.
 	UnknownCost int `json:"exchanges_cost_unknown"`
+	// ToolCalls are those in the trace of the attempt that decided.
+	ToolCalls *int64 `json:"tool_calls"`
 }
 
 // ExportOptions of Export.
@@ -161,6 +163,7 @@ func newRow(t *results.TrialResult, pairs *pairings, scorer string) Row {
 		r.Wire = pair.Agent.Wire
 	}
 	if final := t.Final(); final != nil {
+		r.ToolCalls = final.ToolCalls
 		r.Unchanged, r.LimitHit, r.Trace, r.Ended = final.Unchanged, final.LimitHit, final.TraceState, stamp(final.Ended)
 	}
 	return r

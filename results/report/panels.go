@@ -198,16 +198,59 @@ func CompareChart(w io.Writer, c *Comparison, format Picture) error {
 	if several > 1 {
 		f.title = "Accuracy in both runs"
 		f.nameRows(c)
-	} else if len(f.rows) == 1 && len(f.rows[0]) > 2 { // four small panels side by side are too wide for a page
-		row := f.rows[0]
-		half := (len(row) + 1) / 2
-		f.rows = [][]panel{row[:half], row[half:]}
+	} else if len(f.rows) == 1 {
+		f.rows = folded(f.rows[0])
 	}
 	f.footer = pointsText(low, high) + "; bars: ±1 standard error"
 	if !c.Complete {
 		f.title += " (partial)"
 	}
 	return f.draw(w, format)
+}
+
+// folded puts many panels into two rows: side by side they are too wide for a
+// page.
+func folded(row []panel) [][]panel {
+	if len(row) <= 2 {
+		return [][]panel{row}
+	}
+	half := (len(row) + 1) / 2
+	return [][]panel{row[:half], row[half:]}
+}
+
+// pairingsFigure is a panel for each axis with a line for each agent and model.
+func pairingsFigure(r *Report) *figure {
+	f := &figure{title: oneLine(shorten("Run "+r.Header.Name, 60))}
+	if !r.Complete {
+		f.title += fmt.Sprintf(" (partial: %d of %d trials)", r.Trials.Done, r.Trials.Planned)
+	}
+	var row []panel
+	var low, high int
+	for _, axis := range axesOf(r) {
+		p := panel{title: legendName(string(axis)), lines: make([]series, len(r.Pairings))}
+		points := 0
+		for i, of := range r.Pairings {
+			for _, g := range of.ByAxisSize {
+				if g.Axis == axis && g.Size > 0 && g.All.Accuracy != nil {
+					p.lines[i].groups = append(p.lines[i].groups, g)
+					points++
+				}
+			}
+		}
+		if points > 0 {
+			row = append(row, p)
+			low, high = spread(low, high, p.lines)
+		}
+	}
+	for _, of := range r.Pairings {
+		h := of.Header
+		f.names = append(f.names, shorten(oneLine(fmt.Sprintf("%s %s, %s", h.Agent, h.Version, h.Model)), 44)+scriptedMark(h))
+	}
+	if len(row) > 0 {
+		f.rows = folded(row)
+	}
+	f.footer = pointsText(low, high) + "; bars: ±1 standard error"
+	return f
 }
 
 // nameRows puts the pairing of each row into the titles of its panels.

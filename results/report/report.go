@@ -167,10 +167,12 @@ func Build(all Results, lock results.Lock, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	for t, err := range all {
+	var t results.TrialResult // one for all: a copy per trial would be memory to be cleared away
+	for next, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("building the report: %w", err)
 		}
+		t = next
 		s.add(&t)
 	}
 	return reportOf(s, opts), nil
@@ -198,7 +200,7 @@ func header(l results.Lock, pairs []results.Pairing, scorer string) Header {
 	for _, p := range pairs {
 		agents, versions, models = append(agents, p.Agent.Name), append(versions, p.Agent.Version), append(models, p.Model)
 		h.Scripted = h.Scripted || p.Provider.Scripted
-		h.Attempts = max(h.Attempts, p.Retry.Attempts)
+		h.Attempts = max(h.Attempts, cmp.Or(p.Retry.Attempts, l.Retry.Attempts))
 	}
 	h.Agent, h.Version, h.Model = joinDistinct(agents), joinDistinct(versions), joinDistinct(models)
 	if len(pairs) == 1 {

@@ -31,6 +31,34 @@ type Status struct {
 	// this rate.
 	TrialsPerHour *float64 `json:"trials_per_hour"`
 	Remaining     *float64 `json:"remaining_seconds"`
+	// Pairings holds the counts of each agent and model of a run that has
+	// several.
+	Pairings []PairingStatus `json:"pairings,omitempty"`
+}
+
+// PairingStatus is how far one agent and model are.
+type PairingStatus struct {
+	Pairing
+	Trials   Counts             `json:"trials"`
+	Solved   int                `json:"solved"`
+	NoAgent  int                `json:"done_without_agent_outcome"`
+	Attempts int                `json:"attempts"`
+	Spent    results.UsageTotal `json:"spent"`
+}
+
+func (p *PairingStatus) add(t *results.TrialResult) {
+	p.Trials.add(t.State)
+	p.Attempts += len(t.Attempts)
+	p.Spent.Add(t.Usage)
+	if t.Word == results.Solved {
+		p.Solved++
+	}
+	if t.State != results.StateDone {
+		return
+	}
+	if final := t.Final(); final == nil || !final.Outcome.OfAgent() {
+		p.NoAgent++
+	}
 }
 
 // VerdictCount counts the trials that have a verdict.
@@ -49,6 +77,9 @@ type Running struct {
 	Started    time.Time `json:"started"`
 	Seconds    float64   `json:"seconds"`
 	Exchanges  int       `json:"exchanges"`
+	// Agent and Model are set in a run that has several.
+	Agent string `json:"agent,omitempty"`
+	Model string `json:"model,omitempty"`
 }
 
 // rateWindow is how far back the rate of a running sweep looks.
@@ -56,8 +87,13 @@ const rateWindow = 30 * time.Minute
 
 // BuildStatus reads the status of a run as of now.
 func BuildStatus(all Results, lock results.Lock, now time.Time) (*Status, error) {
-	s := &Status{Run: lock.Run, Agent: lock.Agent.Name, Version: lock.Agent.Version, Model: lock.Model,
-		Scripted: lock.Provider.Scripted, Outcomes: []OutcomeCount{}, Running: []Running{}}
+	parts, err := newSplit(lock, Options{}, func() *PairingStatus { return &PairingStatus{} })
+	if err != nil {
+		return nil, err
+	}
+	h := header(lock, parts.chosen(), lock.Verdict())
+	s := &Status{Run: lock.Run, Agent: h.Agent, Version: h.Version, Model: h.Model,
+		Scripted: h.Scripted, Outcomes: []OutcomeCount{}, Running: []Running{}}
 	b := newBuilder()
 	p := pace{now: now}
 	for _, name := range lock.Verdicts() {
@@ -69,13 +105,18 @@ func BuildStatus(all Results, lock results.Lock, now time.Time) (*Status, error)
 		}
 		b.counts.add(t.State)
 		b.addOutcome(&t)
-		s.Spent.Add(t.Usage)
-		s.Attempts += len(t.Attempts)
+		parts.add(&t)
 		s.addVerdicts(&t)
 		p.add(&t)
 		if t.State == results.StateRunning {
-			s.Running = append(s.Running, newRunning(&t, now))
+			s.Running = append(s.Running, newRunning(&t, now, parts.pairings.several()))
 		}
+	}
+	s.Spent, s.Attempts = parts.total.Spent, parts.total.Attempts
+	for _, i := range parts.parts() {
+		part := parts.each[i]
+		part.Pairing = newPairing(parts.pairings.list[i])
+		s.Pairings = append(s.Pairings, *part)
 	}
 	s.Trials, s.Complete = b.counts, b.counts.Done == b.counts.Planned
 	s.Outcomes = b.tables(Options{}).Outcomes
@@ -97,10 +138,14 @@ func (s *Status) addVerdicts(t *results.TrialResult) {
 	}
 }
 
-func newRunning(t *results.TrialResult, now time.Time) Running {
+func newRunning(t *results.TrialResult, now time.Time, several bool) Running {
 	a := t.Attempts[len(t.Attempts)-1]
-	return Running{TaskID: t.TaskID, Repetition: t.Repetition, Attempt: a.Number, Started: a.Started,
+	r := Running{TaskID: t.TaskID, Repetition: t.Repetition, Attempt: a.Number, Started: a.Started,
 		Seconds: max(0, now.Sub(a.Started).Seconds()), Exchanges: a.Usage.Exchanges}
+	if several {
+		r.Agent, r.Model = t.Agent, t.Model
+	}
+	return r
 }
 
 // pace counts the trials that ended lately.
@@ -136,8 +181,12 @@ func (p *pace) rate(left int) (perHour, remaining *float64) {
 // StatusText prints a status for people.
 func StatusText(w io.Writer, s *Status) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, oneLine(fmt.Sprintf("Run %s: %s %s, model %s", s.Run, s.Agent, s.Version, s.Model)))
-	if s.Scripted {
+	title := fmt.Sprintf("Run %s: %s %s, model %s", s.Run, s.Agent, s.Version, s.Model)
+	if n := len(s.Pairings); n > 0 {
+		title = fmt.Sprintf("Run %s: %d agents and models", s.Run, n)
+	}
+	fmt.Fprintln(out, oneLine(title))
+	if s.Scripted && !slices.ContainsFunc(s.Pairings, func(p PairingStatus) bool { return !p.Scripted }) {
 		fmt.Fprintln(out, scriptedNote)
 	}
 	c := s.Trials
@@ -154,16 +203,43 @@ func StatusText(w io.Writer, s *Status) error {
 		spent(asFloat(s.Spent.Input), s.Spent.Unknown.Input, tokens),
 		spent(asFloat(s.Spent.Output), s.Spent.Unknown.Output, tokens),
 		spent(s.Spent.CostUSD, s.Spent.Unknown.Cost, dollars))
+	s.writePairings(out)
 	writeOutcomes(out, &Report{Outcomes: s.Outcomes})
 	if len(s.Running) > 0 {
 		fmt.Fprintf(out, "\nRunning\n")
 		t := table{align: "l", header: []string{"task", "attempt", "for", "requests"}}
+		if len(s.Pairings) > 0 {
+			t.align, t.header = "lrrrl", append(t.header, "agent")
+		}
 		for _, r := range s.Running {
-			t.add(string(r.TaskID), count(r.Attempt), seconds(r.Seconds), count(r.Exchanges))
+			row := []string{taskLabel(r.TaskID, r.Repetition), count(r.Attempt), seconds(r.Seconds), count(r.Exchanges)}
+			if len(s.Pairings) > 0 {
+				row = append(row, shorten(oneLine(r.Agent+", "+r.Model), 40))
+			}
+			t.add(row...)
 		}
 		t.write(out)
 	}
 	return out.Flush()
+}
+
+// writePairings prints how far each agent and model of several is.
+func (s *Status) writePairings(w *bufio.Writer) {
+	if len(s.Pairings) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	t := table{align: "l", header: []string{"agent and model", "planned", "done", "running", "solved", "no outcome", "cost"}}
+	for _, p := range s.Pairings {
+		name := shorten(oneLine(p.Agent+", "+p.Model), 28)
+		if p.Scripted {
+			name = shorten(oneLine(p.Agent+", "+p.Model), 17) + " (scripted)"
+		}
+		t.add(name, count(p.Trials.Planned), count(p.Trials.Done), count(p.Trials.Running), count(p.Solved),
+			count(p.NoAgent), spent(p.Spent.CostUSD, p.Spent.Unknown.Cost, dollars))
+	}
+	t.write(w)
+	fmt.Fprintln(w, "no outcome: done, but ended by infra_error, provider_error or cancelled")
 }
 
 // spent shows a sum whose gaps are known; nothing spent yet is 0.

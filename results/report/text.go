@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,10 +21,25 @@ const scriptedNote = "SCRIPTED MODEL: a fixed policy played the model; these num
 // maxListed is how many trials without a verdict the text names.
 const maxListed = 15
 
-// Text prints a report for people, within 100 columns.
+// Text prints a report for people, within 100 columns. That of several agents
+// and models begins with a table of all of them.
 func Text(w io.Writer, r *Report) error {
 	out := bufio.NewWriter(w)
 	writeHeader(out, r)
+	if len(r.Pairings) == 0 {
+		writeBody(out, r)
+		return out.Flush()
+	}
+	writeOverview(out, r)
+	for i, p := range r.Pairings {
+		writeSection(out, i, p)
+		writeBody(out, p)
+	}
+	return out.Flush()
+}
+
+// writeBody prints the tables of one agent and model.
+func writeBody(out *bufio.Writer, r *Report) {
 	writeAccuracy(out, "Accuracy by axis and size", []string{"axis", "size"}, withTotal(r),
 		func(g Group) []string { return []string{axisLabel(g), sizeLabel(g)} })
 	if len(r.ByRefactoring) > 0 {
@@ -36,10 +52,10 @@ func Text(w io.Writer, r *Report) error {
 	}
 	out.WriteString("s.e.: standard error. agent: trials with an agent outcome, that is without infra_error,\n" +
 		"provider_error and cancelled ones. A trial that is not solved counts as 0, whatever ended it.\n")
+	writeRepeats(out, r)
 	writeOutcomes(out, r)
 	writeEffort(out, r)
 	writeNoVerdict(out, r)
-	return out.Flush()
 }
 
 func withTotal(r *Report) []Group {
@@ -66,8 +82,8 @@ func sizeLabel(g Group) string {
 // writeHeader prints what was run and how far it is, by one verdict or several.
 func writeHeader(w *bufio.Writer, reports ...*Report) {
 	h := reports[0].Header
-	fmt.Fprintln(w, oneLine(fmt.Sprintf("Run %s: %s %s, model %s", h.Name, h.Agent, h.Version, h.Model)))
-	if h.Scripted {
+	fmt.Fprintln(w, oneLine(runTitle(reports[0])))
+	if h.Scripted && !someScripted(reports[0]) {
 		fmt.Fprintln(w, scriptedNote)
 	}
 	for _, line := range wrap(fmt.Sprintf("grid %s; seed %d", h.Grid, h.Seed), 96) {
@@ -95,6 +111,21 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 		fmt.Fprintf(w, "the verdicts differ on %s trials; see where and why with --scorer both\n", count(n))
 	}
 	writeCompleteness(w, reports)
+}
+
+// runTitle names the run, with its agent and model where there is one.
+func runTitle(r *Report) string {
+	h := r.Header
+	if n := len(r.Pairings); n > 0 {
+		return fmt.Sprintf("Run %s: %d agents and models", h.Name, n)
+	}
+	return fmt.Sprintf("Run %s: %s %s, model %s", h.Name, h.Agent, h.Version, h.Model)
+}
+
+// someScripted reports whether a real model plays beside a scripted one, so that
+// only the parts of the scripted one say so.
+func someScripted(r *Report) bool {
+	return slices.ContainsFunc(r.Pairings, func(p *Report) bool { return !p.Header.Scripted })
 }
 
 // writeLosses says what the way in which the agent reached its model has cost.
@@ -142,6 +173,10 @@ func writeCompleteness(w *bufio.Writer, reports []*Report) {
 		switch {
 		case r.Withheld && r.NotComputed == r.Trials.Planned-r.Trials.Done:
 			fmt.Fprintf(w, "UNFINISHED: accuracies by the %s verdict are withheld until it is computed\n", r.Header.Scorer)
+			return
+		case r.Withheld && len(r.Pairings) > 0:
+			writeWrapped(w, "UNFINISHED: accuracies of agents and models with trials to do are withheld; finish them with "+
+				"resume, or ask for them with --partial")
 			return
 		case r.Withheld:
 			fmt.Fprintln(w, "UNFINISHED: accuracies are withheld; finish it with resume, or ask for them with --partial")
@@ -347,6 +382,9 @@ func seconds(v float64) string {
 // oneLine makes text fit for one line of a terminal: what an agent's code says
 // can neither drive it nor turn the direction of what follows.
 func oneLine(s string) string {
+	if isPlainLine(s) {
+		return s
+	}
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r), unicode.IsControl(r):
@@ -359,8 +397,23 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(clean), " ")
 }
 
+// isPlainLine reports whether oneLine has nothing to change, which it has for
+// nearly all of a run's 100,000 reasons: printable ASCII with single blanks
+// between words.
+func isPlainLine(s string) bool {
+	blank := true // a blank here would be the first or the second in a row
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && blank {
+			return false
+		}
+		blank = c == ' '
+	}
+	return !blank || s == ""
+}
+
 func shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
 	}
 	return string([]rune(s)[:n-1]) + "…"

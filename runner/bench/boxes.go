@@ -30,10 +30,12 @@ type boxes struct {
 	dir      string
 	released chan struct{} // closed when guests may end
 	once     sync.Once
+	ending   chan struct{} // a place for each guest that ends, until its box is gone
 
 	mu    sync.Mutex
 	byID  map[string]*fake.Box
 	muxes map[*fake.Box]*yamux.Session
+	ended map[*fake.Box]bool
 }
 
 // ServeBoxes simulates boxes for the orchestrator at the other end of rw until
@@ -46,7 +48,7 @@ func ServeBoxes(ctx context.Context, rw io.ReadWriteCloser, dir string) error {
 	}
 	defer mux.Close()
 	defer context.AfterFunc(ctx, func() { mux.Close() })()
-	s := &boxes{dir: dir, released: make(chan struct{}), byID: map[string]*fake.Box{}, muxes: map[*fake.Box]*yamux.Session{}}
+	s := &boxes{dir: dir, released: make(chan struct{}), ending: make(chan struct{}, endAtOnce), byID: map[string]*fake.Box{}, muxes: map[*fake.Box]*yamux.Session{}, ended: map[*fake.Box]bool{}}
 	s.engine = fake.New(fake.Options{Dir: dir, Program: s.program, Slots: 1 << 20})
 	for {
 		conn, err := mux.Accept()
@@ -112,9 +114,43 @@ func (s *boxes) obey(ctx context.Context, box *fake.Box, o order) (answer, error
 		delete(s.byID, o.Box)
 		delete(s.muxes, box)
 		s.mu.Unlock()
+		defer s.removed(box)
 		return answer{}, box.Remove(ctx)
 	}
 	return answer{}, fmt.Errorf("no order %q", o.Op)
+}
+
+// endAtOnce is how many guests end at one time: thousands of real ones never do
+// it in the same moment.
+const endAtOnce = 500
+
+// removed frees the place of a guest that has ended.
+func (s *boxes) removed(box *fake.Box) {
+	s.mu.Lock()
+	ended := s.ended[box]
+	delete(s.ended, box)
+	s.mu.Unlock()
+	if ended {
+		<-s.ending
+	}
+}
+
+// mayEnd waits until the guest of a box may end.
+func (s *boxes) mayEnd(ctx context.Context, box *fake.Box) bool {
+	select {
+	case <-s.released:
+	case <-ctx.Done():
+		return false
+	}
+	select {
+	case s.ending <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	s.mu.Lock()
+	s.ended[box] = true
+	s.mu.Unlock()
+	return true
 }
 
 func (s *boxes) box(id string) *fake.Box {
@@ -217,9 +253,7 @@ func (s *boxes) guest(ctx context.Context, p *fake.Proc) int {
 		return 1
 	}
 	fmt.Fprintln(p.Stdout, "asked")
-	select {
-	case <-s.released:
-	case <-ctx.Done():
+	if !s.mayEnd(ctx, p.Box) {
 		return 0
 	}
 	solution := filepath.Join(p.Box.Workspace(), tasks.SolutionFile)

@@ -90,16 +90,24 @@ func (b *farBox) Start(context.Context) error {
 }
 
 func (b *farBox) copyOut() {
-	buf := make([]byte, 4<<10)
+	buf := make([]byte, 2<<10)
 	for {
 		n, err := b.stdio.Read(buf)
 		if n > 0 {
 			_, _ = b.out.Write(buf[:n]) // fails when nobody reads any more; the stream is drained all the same
+			shrink(b.stdio)
 		}
 		if err != nil {
 			b.out.CloseWrite(nil)
 			return
 		}
+	}
+}
+
+// shrink frees a buffer that a socket would have in the kernel.
+func shrink(conn net.Conn) {
+	if s, ok := conn.(*yamux.Stream); ok {
+		s.Shrink()
 	}
 }
 
@@ -145,6 +153,7 @@ func (b *farBox) Exec(_ context.Context, cmd sandbox.Command) (sandbox.Process, 
 	if err != nil {
 		return nil, farFault(opExec, err)
 	}
+	shrink(conn)
 	p := &farProcess{conn: conn, done: make(chan struct{})}
 	go p.follow(orNowhere(cmd.Stdout), orNowhere(cmd.Stderr))
 	return p, nil

@@ -179,7 +179,7 @@ func (m *Memory) watch(ctx context.Context, s *runner.Sweep, model *answeredOnce
 	if Peak != nil {
 		Peak()
 	}
-	m.Heap, m.Stacks = int64(st.HeapAlloc), int64(st.StackSys)
+	m.Heap, m.Stacks = int64(st.HeapAlloc), int64(st.StackInuse)
 	return engine.release()
 }
 

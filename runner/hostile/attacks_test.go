@@ -15,11 +15,13 @@ type attack struct {
 	aim     string // what it attacks
 	quick   bool   // one of those that every run of the tests goes through
 	want    []end  // any of them
-	tried   int    // the least that it has to have tried, 1 if 0
-	set     func(*runner.Settings)
-	define  map[string]any // further fields of its definition
-	left    []string       // reasons for which something of its workspace must have been refused
-	home    []string       // the same of its home
+	// inVolume are further ends where the workspace is a volume of the engine.
+	inVolume []end
+	tried    int // the least that it has to have tried, 1 if 0
+	set      func(*runner.Settings)
+	define   map[string]any // further fields of its definition
+	left     []string       // reasons for which something of its workspace must have been refused
+	home     []string       // the same of its home
 }
 
 // end is how an attempt ended. No attack solves its task, so an answered one
@@ -67,11 +69,14 @@ func onFiles() []attack {
 		{name: "links", aim: "workspace replaced by links", quick: true, want: one(noOutput), tried: 15, left: []string{"symbolic link"}},
 		{name: "special", aim: "devices, FIFOs, sockets, mounts in the workspace", quick: true, want: one(answered), tried: 600,
 			left: []string{"fifo"}},
-		{name: "manyfiles", aim: "files without end", want: one(answered, disk), tried: 100_000, left: nil},
+		{name: "manyfiles", aim: "files without end", want: one(answered, disk, memory), tried: 90_000, set: within,
+			inVolume: one(timedOut)},
 		{name: "names", aim: "names with newlines, no UTF-8, options", want: one(answered), tried: 300, left: []string{"bad name"}},
 		{name: "modes", aim: "modes 0000 everywhere", want: one(answered), tried: 8},
-		{name: "sparse", aim: "sparse files of 5 GB and more", want: one(disk), tried: 90, set: within},
-		{name: "deep", args: []string{"stay"}, aim: "100,000 nested folders", want: one(disk), tried: 256, set: within},
+		{name: "sparse", aim: "sparse files of 5 GB and more", want: one(disk), tried: 90, set: within,
+			inVolume: one(timedOut)},
+		{name: "deep", args: []string{"stay"}, aim: "100,000 nested folders", want: one(disk), tried: 256, set: within,
+			inVolume: one(timedOut)},
 		{name: "deep-gone", program: "deep", aim: "100,000 nested folders, left behind", want: one(answered, disk), tried: 256},
 		{name: "times", aim: "files of other times, the clock, the host's name", want: one(answered), tried: 20},
 		{name: "trees", aim: "deletes all that it can", want: one(noOutput), tried: 50},
@@ -130,6 +135,7 @@ func onProcesses() []attack {
 			set: func(s *runner.Settings) { s.Stall = 15 * time.Second }},
 		{name: "daemons", aim: "daemons that write after the end", quick: true, want: one(answered, noOutput)},
 		{name: "daemons-quiet", program: "daemons", args: []string{"quiet"}, aim: "daemons without an output", want: one(answered, noOutput)},
+		{name: "flight", aim: "processes that flee, locks and leases", want: one(answered), tried: 22},
 		{name: "holdout", aim: "a child that holds the output open", want: one(answered)},
 		{name: "killall", aim: "kills the harness's helpers", want: one(timedOut), set: within},
 		{name: "pid1", aim: "PID 1: signals, memory, streams", quick: true, want: one(answered), tried: 500},
@@ -185,10 +191,11 @@ func onConnection() []attack {
 		{"headers", "headers of megabytes", 6, one(answered)},
 		{"bodies", "bodies that no parser likes", 10, one(answered)},
 		{"requests", "requests without end", 100, one(timedOut)},
+		{"churn", "connections without end, one after another", 1000, one(timedOut, protocol)},
 	} {
 		a := attack{name: "relay-" + x.kind, program: "relay", args: []string{x.kind}, aim: x.aim, tried: x.tried, want: x.want,
 			quick: x.kind == "smuggle"}
-		if x.kind == "requests" {
+		if x.kind == "requests" || x.kind == "churn" {
 			a.set = within
 		}
 		list = append(list, a)

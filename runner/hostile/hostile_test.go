@@ -14,6 +14,7 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/sandbox"
+	"cabra-run/sandbox/docker"
 )
 
 // TortureEnv asks for all attacks; its value is the number of rounds.
@@ -45,30 +46,48 @@ func TestHostileAgents(t *testing.T) {
 	if all {
 		work = 4
 	}
-	r := newRig(t)
+	list := attacks()
+	if !all {
+		list = slices.DeleteFunc(list, func(a attack) bool { return !a.quick })
+	}
+	torment(t, newRig(t, ""), list, n, work)
+}
+
+// What attacks files is tried again where the workspace is a volume of the
+// engine: it has no bound of its own there, and is measured and read otherwise.
+func TestHostileFilesInVolumes(t *testing.T) {
+	n, all := rounds(t)
+	if !all {
+		t.Skipf("only with %s=1, as make torture sets it", TortureEnv)
+	}
+	list := onFiles()
+	for i := range list {
+		list[i].want = append(list[i].want, list[i].inVolume...)
+	}
+	torment(t, newRig(t, docker.TransportArchive), list, n, 4)
+}
+
+// torment makes all attacks so many times, and prints what came of them.
+func torment(t *testing.T, r *rig, list []attack, n, work int) {
 	w := newWard(t, r)
-	alone := r.alone(t, work)
+	y := &table{alone: r.alone(t, work)}
 	w.begin(t)
 	w.account(t, 0)
-	table := &table{alone: alone}
 	for round := range n {
-		for _, a := range attacks() {
-			if !all && !a.quick {
-				continue
-			}
+		for _, a := range list {
 			t.Run(fmt.Sprintf("%s/%d", a.name, round+1), func(t *testing.T) {
 				w.reset()
 				b := r.fight(t, a, round, work)
 				grown := w.grown()
 				b.check(t)
-				table.add(t, b, w.account(t, grown))
+				y.add(t, b, w.account(t, grown))
 			})
 		}
 	}
 	if r.visitors.Load() != 0 {
 		t.Errorf("a port of the host was reached %d times", r.visitors.Load())
 	}
-	fmt.Print(table)
+	fmt.Print(y)
 }
 
 // alone is how long the honest agent takes with nobody beside it.
@@ -145,14 +164,18 @@ func (b *bout) checkEnd(t *testing.T) {
 	}
 	tr := b.out.trials[b.name]
 	for _, v := range tr.Verdicts {
-		if v.Solved {
-			t.Errorf("the %s verdict on the attacker is: solved", v.Scorer)
+		// The official verdict lets code without the functions pass, as published.
+		if v.Solved && v.Scorer == results.Strict {
+			t.Error("the verdict on the attacker is: solved")
 		}
 	}
 	if b.attacker.Outcome == results.Answered && tr.Word != results.Failed {
 		t.Errorf("the attacker's trial is %s", tr.Word)
 	}
-	if len(b.out.notices) > 0 || b.out.summary.Paused != "" || b.out.summary.Done != 2 {
+	odd := slices.ContainsFunc(b.out.notices, func(n string) bool {
+		return b.define == nil || !strings.HasPrefix(n, "the agent's session file: ")
+	})
+	if odd || b.out.summary.Paused != "" || b.out.summary.Done != 2 {
 		t.Errorf("%+v, notices %q", b.out.summary, b.out.notices)
 	}
 }

@@ -87,9 +87,11 @@ func (w *watched) boxes() []string {
 	return ids
 }
 
-func newRig(t *testing.T) *rig {
+// newRig makes one whose workspaces travel by transport, "" for what the engine chooses.
+func newRig(t *testing.T, transport string) *rig {
 	t.Helper()
 	sandboxtest.RequireReal(t)
+	noRoutines(t)
 	r := &rig{state: t.TempDir(), dir: t.TempDir(), gateway: gateway.New(gateway.Options{}), task: oneTask(t)}
 	r.image = imagestest.Ensure(t, "base").ID
 	scorerImage := imagestest.Ensure(t, "scorer").ID
@@ -99,7 +101,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", temp)
-	engine, ok := sandbox.Engine(sandboxtest.RealEngineWith(t, docker.Options{StateDir: r.state})).(remainsOf)
+	engine, ok := sandbox.Engine(sandboxtest.RealEngineWith(t, docker.Options{StateDir: r.state, Transport: transport})).(remainsOf)
 	if !ok {
 		t.Fatal("the engine does not tell what is left")
 	}

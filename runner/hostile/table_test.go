@@ -28,7 +28,7 @@ func (y *table) add(t *testing.T, b *bout, c cost) {
 func (y *table) String() string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "agent\tattacks\toutcome\texpected\twall\tmemory\thonest\theap\tleaks\t")
+	fmt.Fprintln(w, "agent\tattacks\toutcome\texpected\twall\tending\tmemory\thonest\theap\tleaks\t")
 	leaks, failed := 0, 0
 	var times []float64
 	for _, r := range y.rows {
@@ -43,8 +43,9 @@ func (y *table) String() string {
 		for _, e := range r.b.want {
 			want = append(want, e.String())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d MiB\t%s\t%d MiB\t%d\t%s\n", r.b.name, r.b.aim,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d MiB\t%s\t%d MiB\t%d\t%s\n", r.b.name, r.b.aim,
 			end{r.b.attacker.Outcome, r.b.attacker.LimitHit}, strings.Join(want, ", "), seconds(r.b.attacker.WallSeconds),
+			seconds(r.b.ending()),
 			r.b.attacker.MemoryPeak>>20, seconds(r.b.beside.WallSeconds), r.cost.heap>>20, r.cost.leaks, mark)
 	}
 	_ = w.Flush() // into memory
@@ -55,6 +56,12 @@ func (y *table) String() string {
 			seconds(y.alone), seconds(times[len(times)/2]), seconds(times[len(times)-1]))
 	}
 	return text.String()
+}
+
+// ending is how long it took to end the attack, to collect what it left and to
+// remove its box, in seconds.
+func (b *bout) ending() float64 {
+	return b.attacker.Ended.Sub(b.attacker.Started).Seconds() - b.attacker.WallSeconds
 }
 
 func (e end) String() string {

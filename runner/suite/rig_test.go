@@ -62,9 +62,12 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func oneTask(t *testing.T) tasks.Task {
+func oneTask(t *testing.T) tasks.Task { return taskOf(t, "traversal/add-parameter/math/n005/01") }
+
+// taskOf generates the task of that name.
+func taskOf(t *testing.T, id string) tasks.Task {
 	t.Helper()
-	grid, err := tasks.ParseGrid("traversal/add-parameter/math/n005/01")
+	grid, err := tasks.ParseGrid(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +126,7 @@ type order struct {
 	budget   *gateway.Budget
 	settings runner.Settings
 	dir      string // of a run to be continued, "" for a new one
+	replay   *runner.Replays
 	// between is called when the sweep has ended, with its store still open.
 	between func(*results.Store, outcome)
 }
@@ -173,7 +177,7 @@ func (r *rig) run(t *testing.T, o order) outcome {
 	s := runner.Sweep{
 		Source: list{o.task}, Store: store,
 		Pairings: []runner.Pairing{{Agent: o.agent, Model: o.model, Ask: o.ask, Image: o.image}},
-		Scorer:   r.scorer, Verdicts: score.Verdicts(), Engine: r.engine,
+		Scorer:   r.scorer, Verdicts: score.Verdicts(), Engine: r.engine, Replay: o.replay,
 		Gateway: o.gateway, Budget: o.budget, Settings: o.settings, Stop: runner.NewStopper(),
 		Connect: func(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {
 			return relay.Accept(ctx, stdio, relay.Bounds{})

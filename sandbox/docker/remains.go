@@ -12,8 +12,6 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/volume"
-
-	"cabra-run/sandbox"
 )
 
 // thing is something on the engine or this host that belongs to a box.
@@ -102,16 +100,26 @@ func orphanLabels(entry fs.DirEntry) map[string]string {
 // Remains lists what boxes of this process have left, one line each; nothing
 // once they have all been removed.
 func (e *Engine) Remains(ctx context.Context) ([]string, error) {
+	return e.remains(ctx, func(t thing) bool { return t.lock() == e.owner.Label.Lock })
+}
+
+// RemainsHere lists what is left of all processes that have had this engine's
+// state folder, living and dead ones.
+func (e *Engine) RemainsHere(ctx context.Context) ([]string, error) {
+	owners := filepath.Dir(e.owner.Label.Lock)
+	return e.remains(ctx, func(t thing) bool { return t.kind == aWorkspace || filepath.Dir(t.lock()) == owners })
+}
+
+func (e *Engine) remains(ctx context.Context, whose func(thing) bool) ([]string, error) {
 	all, err := e.things(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var mine []string
+	var left []string
 	for _, t := range all {
-		owner, err := sandbox.ParseOwnerLabel(t.labels[labelOwner])
-		if err == nil && owner.Lock == e.owner.Label.Lock {
-			mine = append(mine, string(t.kind)+" "+t.name)
+		if whose(t) {
+			left = append(left, string(t.kind)+" "+t.name)
 		}
 	}
-	return mine, nil
+	return left, nil
 }

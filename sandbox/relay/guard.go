@@ -18,8 +18,8 @@ import (
 // half-closed streams for ever, and reads a frame's body under the lock that
 // the stream's reader needs.
 //
-// The box's stream itself is touched by two goroutines only, one for each
-// direction: closing it need not end a pending Read or Write, and the
+// The box's stream itself is touched by two goroutines only, one that reads and
+// one for each write: closing it need not end a pending Read or Write, and the
 // multiplexer, which would wait for them and spin meanwhile, must end at once.
 type guard struct {
 	rw     io.ReadWriteCloser
@@ -31,9 +31,7 @@ type guard struct {
 	rest   []byte // admitted, and not yet handed to the multiplexer
 	out    []byte // to be sent; a header waits here for its body
 
-	writes  chan []byte
-	written chan error
-	ended   chan struct{} // closed at the end
+	ended chan struct{} // closed at the end
 
 	mu      sync.Mutex
 	cause   error // the first reason for an end
@@ -46,22 +44,38 @@ type frame [headerBytes + wire.FrameBytes]byte
 
 var frameBuffers = sync.Pool{New: func() any { return new(frame) }}
 
-// Buffers of a connection at rest. Both give way to larger ones while much
-// comes or goes.
+// Buffers of a connection at rest.
 const (
-	restBytes = 4 << 10
+	restBytes = 2 << 10
 	headBytes = 512 // reads beyond it go around the buffer
 )
+
+// burst is what a connection reads into while much comes.
+type burst [2 * wire.FrameBytes]byte
+
+var bursts = sync.Pool{New: func() any { return new(burst) }}
+
+// next borrows a burst, nil for none, where more is waiting than was read, and
+// gives it back where not.
+func (b *burst) next(more bool) *burst {
+	switch {
+	case more && b == nil:
+		return bursts.Get().(*burst)
+	case !more && b != nil:
+		bursts.Put(b)
+		return nil
+	}
+	return b
+}
 
 func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 	r, w := io.Pipe()
 	g := &guard{
 		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, headBytes),
-		writes: make(chan []byte), written: make(chan error), ended: make(chan struct{}),
+		ended: make(chan struct{}),
 		account: account{bounds: b, streams: map[uint32]*stream{}},
 	}
 	go g.pull(w)
-	go g.push()
 	return g
 }
 
@@ -70,37 +84,19 @@ func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 // kill it, before its output is read.
 func (g *guard) pull(w *io.PipeWriter) {
 	var small [restBytes]byte
-	buf := small[:]
+	var large *burst
 	for {
+		buf := small[:]
+		if large != nil {
+			buf = large[:]
+		}
 		n, err := g.rw.Read(buf)
 		if n > 0 {
 			_, _ = w.Write(buf[:n]) // fails at once after the end
 		}
-		switch {
-		case n < restBytes:
-			buf = small[:]
-		case len(buf) == restBytes: // more is waiting
-			buf = make([]byte, 2*wire.FrameBytes)
-		}
+		large = large.next(n == len(buf))
 		if err != nil {
 			w.CloseWithError(err)
-			return
-		}
-	}
-}
-
-// push writes to the box's stream what flush gives it.
-func (g *guard) push() {
-	for {
-		select {
-		case p := <-g.writes:
-			_, err := g.rw.Write(p)
-			select {
-			case g.written <- err:
-			case <-g.ended:
-				return
-			}
-		case <-g.ended:
 			return
 		}
 	}
@@ -184,31 +180,31 @@ func (g *guard) Write(p []byte) (int, error) {
 		}
 	}
 	g.out = append(g.out, p...)
-	err := g.flush()
-	if g.out = g.out[:0]; cap(g.out) > restBytes {
-		g.out = nil
-	}
+	err := g.flush(g.out)
+	g.out = nil // after a failure it may still be read from
 	return len(p), err
 }
 
-func (g *guard) flush() error {
+func (g *guard) flush(p []byte) error {
 	watch := time.AfterFunc(g.bounds.Stuck, func() {
 		g.end(broken("it has read nothing for %v", g.bounds.Stuck))
 	})
 	defer watch.Stop()
-	select {
-	case g.writes <- g.out:
-	case <-g.ended:
-		return g.why()
+	if err := g.why(); err != nil {
+		return err
 	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := g.rw.Write(p)
+		written <- err
+	}()
 	select {
-	case err := <-g.written:
+	case err := <-written:
 		if err != nil {
 			return g.end(fmt.Errorf("%w: %w", ErrEnded, err))
 		}
 		return nil
 	case <-g.ended:
-		g.out = nil // push may still be reading it
 		return g.why()
 	}
 }

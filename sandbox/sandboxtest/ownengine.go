@@ -205,6 +205,9 @@ func (o *Own) signal(s syscall.Signal) {
 // RemoveContainer removes a container by force, behind its owner's back.
 func (o *Own) RemoveContainer(id string) { o.do("rm", "--force", "--volumes", id) }
 
+// KillContainer kills a container's PID 1, behind its owner's back.
+func (o *Own) KillContainer(id string) { o.do("kill", id) }
+
 // RemoveImage removes an image by ID, whatever its tags.
 func (o *Own) RemoveImage(id string) { o.do("rmi", "--force", id) }
 

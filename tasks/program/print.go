@@ -37,7 +37,7 @@ func (p *Program) Text(style Style) string {
 	w.function(p.Main)
 	w.add("\n\nif __name__ == '__main__':\n", indent)
 	w.expr(p.Run)
-	return w.String()
+	return strings.Clone(w.String()) // thousands are held at one time, without room for more
 }
 
 type writer struct {

@@ -14,9 +14,11 @@ for place in (WORKSPACE, "/tmp", HOME):
             os.mkdir("d")
             os.chdir("d")
             made += 1
+            tried()
+            if made % 1000 == 0:
+                report()
     except OSError as error:
         say("%d levels in %s: %s" % (made, place, error.strerror))
-    tried(made)
     report()
 os.chdir("/")
 if "stay" in ARGS:

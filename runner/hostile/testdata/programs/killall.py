@@ -10,12 +10,9 @@ tried()
 report()
 for _ in range(3):
     os.fork()
-    os.setpgid(0, 0)
-others = signal.SIGKILL
-mine = {os.getpid(), 1}
 while True:
     for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) not in mine:
+        if entry.isdigit() and int(entry) != 1:
             try:
                 with open("/proc/%s/cmdline" % entry, "rb") as f:
                     if b"attack.py" in f.read():

@@ -151,6 +151,24 @@ def crowd():
         tried()
 
 
+def churn():
+    """Connections one after another, without end."""
+    def run():
+        while True:
+            try:
+                s = dial()
+                s.sendall(b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
+                s.close()
+                tried()
+            except OSError:
+                pass
+    for _ in range(16):
+        threading.Thread(target=run, daemon=True).start()
+    for _ in range(1000):
+        time.sleep(0.5)
+        report()
+
+
 def slow():
     """A byte now and then, in requests and in the reading of answers."""
     held = []
