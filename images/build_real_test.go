@@ -84,7 +84,7 @@ func newSmall(t *testing.T, pkg, command string) *small {
 	s.base = realScorer(t)
 	t.Cleanup(func() {
 		b := s.builder(t, Options{})
-		if _, err := b.Prune(context.Background(), true); err != nil {
+		if _, err := b.Prune(context.Background(), PruneOptions{All: true}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -223,7 +223,7 @@ func (s *small) deadBench(t *testing.T, b *Builder) *bench {
 func checkPrune(t *testing.T, s *small, b *Builder) {
 	t.Helper()
 	ctx := context.Background()
-	if removed, err := b.Prune(ctx, false); err != nil || len(removed) != 0 {
+	if removed, err := b.Prune(ctx, PruneOptions{}); err != nil || len(removed.Images)+removed.Layers != 0 {
 		t.Errorf("pruning removes what is current: %v, %v", removed, err)
 	}
 	sys := s.recipes.Systems["small"]
@@ -233,8 +233,8 @@ func checkPrune(t *testing.T, s *small, b *Builder) {
 	if err != nil || len(list) != 1 || list[0].Current {
 		t.Errorf("list after a change: %+v, %v", list, err)
 	}
-	removed, err := b.Prune(ctx, false)
-	if err != nil || len(removed) != 1 || removed[0].Name != "one" {
+	removed, err := b.Prune(ctx, PruneOptions{})
+	if err != nil || len(removed.Images) != 1 || removed.Images[0].Name != "one" || removed.Layers == 0 {
 		t.Errorf("pruned: %+v, %v", removed, err)
 	}
 	if tags, err := b.tags(ctx); err != nil || len(tags) != 0 {

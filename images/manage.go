@@ -131,44 +131,6 @@ func (b *Builder) currentOwn(ctx context.Context, present []string) ([]string, e
 	return slices.DeleteFunc(tags, func(t string) bool { return !slices.Contains(present, t) }), nil
 }
 
-// Prune removes those of our images that this program would not make, or all of
-// them. It returns what it removed; images that a container uses stay, and are
-// part of the error.
-func (b *Builder) Prune(ctx context.Context, all bool) ([]Image, error) {
-	list, err := b.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := b.tags(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var current []string
-	if !all {
-		if current, err = b.currentTags(ctx, tags); err != nil {
-			return nil, err
-		}
-	}
-	var failed []error
-	gone := map[string]bool{}
-	for _, tag := range tags {
-		if slices.Contains(current, tag) {
-			continue
-		}
-		if err := removeImage(ctx, b.api, tag); err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		gone[tag] = true
-	}
-	failed = append(failed, b.pruneUnfinished(ctx))
-	removed := slices.DeleteFunc(list, func(i Image) bool { return !gone[i.Tag] })
-	if err := errors.Join(failed...); err != nil {
-		return removed, &Error{What: "removing images", Err: err, Hint: "remove the containers that use them first"}
-	}
-	return removed, nil
-}
-
 // pruneUnfinished removes untagged images of builds that died. Young ones may
 // belong to a build that is still going on.
 func (b *Builder) pruneUnfinished(ctx context.Context) error {

@@ -60,9 +60,11 @@ func bookTriggers() string {
 			UPDATE attempts SET %s WHERE trial_id = %s.trial_id AND number = %[3]s.number; END;`,
 			event, strings.Join(set, ", "), row)
 	}
-	return trigger("insert", "NEW", "+") + trigger("delete", "OLD", "-") + `
-		CREATE INDEX exchanges_open ON exchanges (trial_id, worst_usd) WHERE open;`
+	return trigger("insert", "NEW", "+") + trigger("delete", "OLD", "-")
 }
+
+// dropBookTriggers lets exchanges be copied whose sums are copied too.
+const dropBookTriggers = `DROP TRIGGER exchanges_insert; DROP TRIGGER exchanges_delete;`
 
 // addBooks gives a database the columns of the books, filled, and the triggers.
 func addBooks() string {
@@ -70,7 +72,8 @@ func addBooks() string {
 	for _, a := range accounts {
 		fmt.Fprintf(&sql, "ALTER TABLE attempts ADD COLUMN %s %s NOT NULL DEFAULT 0;\n", a.column, a.kind)
 	}
-	return sql.String() + rebook + ";\n" + bookTriggers()
+	return sql.String() + rebook + ";\n" + bookTriggers() +
+		`CREATE INDEX exchanges_open ON exchanges (trial_id, worst_usd) WHERE open;`
 }
 
 // rebook computes all books anew.

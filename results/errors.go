@@ -51,6 +51,7 @@ type NotRunError struct {
 	Dir    string
 	Reason string
 	hint   string
+	fresh  bool // there is a database, with nothing in it
 }
 
 func (e *NotRunError) Error() string { return fmt.Sprintf("%q is not a run: %s", e.Dir, e.Reason) }

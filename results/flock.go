@@ -38,9 +38,20 @@ func acquireLock(path, dir string) (*fileLock, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("locking %q: %w", path, err)
+		return nil, lockFailure(dir, err)
 	}
 	return &fileLock{f: f, found: found}, nil
+}
+
+// lockFailure is the failure to lock a run that nobody else has locked.
+func lockFailure(dir string, err error) error {
+	for _, none := range []error{unix.ENOLCK, unix.ENOSYS, unix.EOPNOTSUPP, unix.EINVAL} {
+		if errors.Is(err, none) {
+			return &StorageError{Op: "locking", Dir: dir, hint: hintNoLocks,
+				Err: fmt.Errorf("its file system has no file locks: %w", err)}
+		}
+	}
+	return fmt.Errorf("locking %q: %w", dir, err)
 }
 
 func writeLock(f *os.File, text string) error {

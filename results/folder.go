@@ -2,13 +2,15 @@ package results
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // creationFiles are what a Create that was killed can leave; the lock file is
@@ -117,7 +119,10 @@ func looksLikeRun(dir string) error {
 		return &NotRunError{Dir: dir, Reason: "it is a file, not a folder"}
 	}
 	_, lockErr := os.Stat(filepath.Join(dir, lockFile))
-	head, dbErr := readHead(filepath.Join(dir, dbFile))
+	// The database is looked at, and never opened, but through SQLite: closing
+	// any file of it would drop the locks that another store of this process
+	// has on it.
+	db, dbErr := os.Stat(filepath.Join(dir, dbFile))
 	switch {
 	case errors.Is(dbErr, fs.ErrNotExist) && lockErr == nil:
 		return &NotRunError{Dir: dir, Reason: "run.db is missing",
@@ -126,43 +131,40 @@ func looksLikeRun(dir string) error {
 		return &NotRunError{Dir: dir, Reason: "it has neither run.json nor run.db"}
 	case dbErr != nil:
 		return dbErr
-	case !bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
-		return &NotRunError{Dir: dir, Reason: "run.db is not a database", hint: hintCorrupt}
+	case !db.Mode().IsRegular() || db.Size() == 0: // SQLite would make a database of an empty file
+		return notDatabase(dir)
 	}
 	return nil
 }
 
-func readHead(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 16))
+func notDatabase(dir string) error {
+	return &NotRunError{Dir: dir, Reason: "run.db is not a database", hint: hintCorrupt}
 }
 
-// checkSchema makes sure that the database has the form that this version
-// knows; an older one is brought to it.
-func (s *Store) checkSchema(mode Mode) error {
-	var app, version int
-	if err := s.read.QueryRow("PRAGMA application_id").Scan(&app); err != nil {
-		return err
+// schemaOf makes sure that the database is a run's, of a version that this
+// program knows, and returns it. Nothing of the database is changed before.
+func (s *Store) schemaOf(db *sql.DB) (version int, err error) {
+	var app int
+	err = db.QueryRow("PRAGMA application_id").Scan(&app)
+	if sqliteCode(err) == sqlite3.SQLITE_NOTADB {
+		return 0, notDatabase(s.dir)
 	}
-	if err := s.read.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
-		return err
+	if err != nil {
+		return 0, err
+	}
+	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		return 0, err
 	}
 	switch {
 	case app == 0 && version == 0:
-		return &NotRunError{Dir: s.dir, Reason: "it was never completely created",
+		err = &NotRunError{Dir: s.dir, Reason: "it was never completely created", fresh: true,
 			hint: "remove the folder and start the run again; nothing was run in it"}
 	case app != applicationID:
-		return &NotRunError{Dir: s.dir, Reason: "run.db is another program's database"}
-	case version >= 1 && version < schemaVersion:
-		return s.upgrade(version, mode)
-	case version != schemaVersion:
-		return &SchemaError{Dir: s.dir, Have: version, Want: schemaVersion}
+		err = &NotRunError{Dir: s.dir, Reason: "run.db is another program's database"}
+	case version < 1 || version > schemaVersion:
+		err = &SchemaError{Dir: s.dir, Have: version, Want: schemaVersion}
 	}
-	return nil
+	return version, err
 }
 
 // loadLock reads the lock from the database and holds run.json against it.

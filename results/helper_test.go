@@ -12,7 +12,8 @@ import (
 const helperVar = "CABRA_TEST_HELPER"
 
 func TestMain(m *testing.M) {
-	helpers := map[string]func(dir string) error{"writer": runWriter, "full": runFull, "readonly": runReadOnly}
+	helpers := map[string]func(dir string) error{"writer": runWriter, "full": runFull, "readonly": runReadOnly,
+		"merge": runMerge}
 	name := os.Getenv(helperVar)
 	if name == "" {
 		os.Exit(m.Run())

@@ -231,6 +231,9 @@ func (l Lock) SettingsOf(a Agent) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// Replays reports whether the run's answers come from another one's recording.
+func (l Lock) Replays() bool { return l.Origin != nil && l.Origin.Replay }
+
 // Pairs are the run's agents with their models, at least one.
 func (l Lock) Pairs() []Pairing {
 	if len(l.Pairings) > 0 {

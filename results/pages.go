@@ -28,7 +28,11 @@ func (s *Store) eachResult(ctx context.Context, r reading, use func(TrialResult)
 	var readers sync.WaitGroup
 	defer readers.Wait() // or the store could be closed under them
 	defer cancel()
-	views, err := s.sameViews(ctx, readersAtMost)
+	count := readersAtMost
+	if !s.wal { // a writer would wait for the one and keep the other waiting
+		count = 1
+	}
+	views, err := s.sameViews(ctx, count)
 	defer func() { closeViews(views) }()
 	if err != nil {
 		return err
@@ -37,10 +41,19 @@ func (s *Store) eachResult(ctx context.Context, r reading, use func(TrialResult)
 	if err != nil {
 		return err
 	}
+	ahead := 1
+	if !s.wal {
+		ahead = len(ids)/page + 1
+	}
 	turns := make([]chan *batch, len(views))
 	for i, v := range views {
-		turns[i] = make(chan *batch, 1)
+		turns[i] = make(chan *batch, ahead)
 		readers.Go(func() { readTurns(ctx, v, r.brief, ids, turns[i], turn{i, len(views)}) })
+	}
+	if !s.wal { // nobody can write while the view is open, and who reads in between waits for the writer
+		readers.Wait()
+		closeViews(views)
+		views = nil
 	}
 	for n := 0; n*page < len(ids); n++ {
 		b, ok := <-turns[n%len(turns)]

@@ -5,13 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -43,6 +40,7 @@ type Store struct {
 
 	read  *sql.DB
 	write *sql.DB // one connection; nil when read only
+	wal   bool    // the database has a write-ahead log, so that readers and the writer do not meet
 
 	folders sync.Mutex // held while folders are made and synced
 	poison  sync.Mutex
@@ -100,7 +98,10 @@ func (s *Store) begin(encoded []byte) (err error) {
 			return err
 		}
 	}
-	if err := s.connect(true); err != nil {
+	if err := s.connectWriter(); err != nil {
+		return err
+	}
+	if err := s.connectReader(); err != nil {
 		return err
 	}
 	if err := s.install(encoded); err != nil {
@@ -149,10 +150,19 @@ func (s *Store) open(mode Mode) (err error) {
 			return err
 		}
 	}
-	if err := s.connect(mode == ReadWrite); err != nil {
+	if mode == ReadWrite {
+		if err := s.connectWriter(); err != nil {
+			return err
+		}
+	}
+	if err := s.connectReader(); err != nil {
 		return err
 	}
-	if err := s.checkSchema(mode); err != nil {
+	version, err := s.schemaOf(s.read)
+	if err == nil && version < schemaVersion {
+		err = s.upgrade(version, mode)
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.loadLock(mode); err != nil {
@@ -165,69 +175,6 @@ func (s *Store) open(mode Mode) (err error) {
 		return err
 	}
 	return s.makeTmp()
-}
-
-// connect opens the database. Readers have connections of their own, so that
-// a long read never waits for a write or the other way round.
-func (s *Store) connect(writer bool) (err error) {
-	path := filepath.Join(s.dir, dbFile)
-	if writer {
-		if s.write, err = sql.Open("sqlite", dataSource(path, "rwc")); err != nil {
-			return err
-		}
-		s.write.SetMaxOpenConns(1)
-		if err := s.write.Ping(); err != nil {
-			return err
-		}
-	}
-	mode, err := s.readMode()
-	if err != nil {
-		return err
-	}
-	if s.read, err = sql.Open("sqlite", dataSource(path, mode)); err != nil {
-		return err
-	}
-	s.read.SetMaxIdleConns(4) // and as many open as there are readers: one waiting for another could be itself
-	return s.read.Ping()
-}
-
-// readMode is how SQLite has to open the file for reading. In a folder that
-// cannot be written it cannot make its shared memory file; a database that was
-// closed properly can then be read as one that never changes.
-func (s *Store) readMode() (string, error) {
-	if unix.Access(s.dir, unix.W_OK) == nil {
-		return "ro", nil
-	}
-	wal, err := s.root.Stat(dbFile + "-wal")
-	if errors.Is(err, fs.ErrNotExist) || err == nil && wal.Size() == 0 {
-		return "immutable", nil
-	}
-	if _, err := s.root.Stat(dbFile + "-shm"); err != nil {
-		return "", &StorageError{Op: "opening the store", Dir: s.dir, hint: hintReadShare,
-			Err: errors.New("the run was not closed and its folder cannot be written")}
-	}
-	return "ro", nil
-}
-
-// dataSource is the name of the database for the driver. The path is escaped:
-// a run may be called anything.
-func dataSource(path, mode string) string {
-	q := url.Values{}
-	q.Set("_txlock", "immediate")
-	q["_pragma"] = []string{"busy_timeout(10000)", "foreign_keys(1)"}
-	switch mode {
-	case "rwc":
-		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)")
-		q.Set("mode", "rwc")
-	case "immutable":
-		q.Set("mode", "ro")
-		q.Set("immutable", "1")
-		q.Del("_txlock")
-	default:
-		q.Set("mode", "ro")
-		q.Del("_txlock")
-	}
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
 // Dir is the run folder.
@@ -256,7 +203,7 @@ func (s *Store) Close() error {
 // Checkpoint folds the write-ahead log into run.db. What a reader still needs
 // stays in the log; nothing is wrong with that.
 func (s *Store) Checkpoint(ctx context.Context) error {
-	if s.write == nil {
+	if s.write == nil || !s.wal {
 		return nil
 	}
 	_, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	pollEvery    = time.Second
+	pollEvery    = time.Second     // at least, see Sweep.pollEvery
+	pollsASecond = 500             // of all attempts together
 	openTimeout  = 3 * time.Minute // create, start and first word of the relay
 	closeTimeout = 2 * time.Minute // removal of the box
 	// slack is what ending an attempt may take beyond its own limits before
@@ -74,18 +75,13 @@ type procEnd struct {
 
 // attempt makes one attempt and records it. The error is one of the store;
 // everything else that goes wrong is the attempt's outcome.
-func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (*attempt, error) {
-	t := open.trial
-	record, err := s.Store.StartAttempt(context.WithoutCancel(ctx), t.Key)
+func (s *Sweep) attempt(ctx context.Context, open *openTrial, task *tasks.Task) (*attempt, error) {
+	a, err := s.newAttempt(ctx, open, task)
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{sweep: s, pair: open.pair, trial: t, task: task, record: record, begun: s.now(), spell: s.engine.now(),
-		out: newOutputs(s.Settings.OutputBytes)}
-	s.passed(StepStarted)
-	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptStarted, Task: task.ID,
-		Repetition: t.Repetition, Attempt: record.Number})
-	if a.art, err = s.Store.BeginArtefacts(t.Key, record.Number); err != nil {
+	a.tell(AttemptStarted)
+	if a.art, err = s.Store.BeginArtefacts(a.trial.Key, a.record.Number); err != nil {
 		return nil, err
 	}
 	defer func() { _ = a.art.Discard() }() // does nothing after a commit
@@ -94,10 +90,30 @@ func (s *Sweep) attempt(ctx context.Context, open openTrial, task *tasks.Task) (
 	if err := a.save(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	s.Observer.observe(Event{Who: s.who(open.pair), Kind: AttemptEnded, Task: task.ID,
-		Repetition: t.Repetition, Attempt: record.Number, Outcome: a.record.Outcome,
-		Reason: a.record.Reason, Wall: max(0, a.record.Ended.Sub(a.record.Started))})
+	a.tell(AttemptEnded)
 	return a, nil
+}
+
+// newAttempt records that an attempt begins.
+func (s *Sweep) newAttempt(ctx context.Context, open *openTrial, task *tasks.Task) (*attempt, error) {
+	record, err := s.Store.StartAttempt(context.WithoutCancel(ctx), open.trial.Key)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{sweep: s, pair: open.pair, trial: open.trial, task: task, record: record,
+		begun: s.now(), spell: s.engine.now(), out: newOutputs(s.Settings.OutputBytes)}
+	s.passed(StepStarted)
+	return a, nil
+}
+
+// tell tells the observer of the attempt's start or end.
+func (a *attempt) tell(kind EventKind) {
+	r := &a.record
+	e := Event{Who: a.sweep.who(a.pair), Kind: kind, Task: a.task.ID, Repetition: a.trial.Repetition, Attempt: r.Number}
+	if kind == AttemptEnded {
+		e.Outcome, e.Reason, e.Wall = r.Outcome, r.Reason, max(0, r.Ended.Sub(r.Started))
+	}
+	a.sweep.Observer.observe(e)
 }
 
 // perform goes from an empty box to the collected evidence. Whatever fails on
@@ -225,6 +241,7 @@ func (a *attempt) wires() []gateway.Wire {
 func (a *attempt) openExchange(e gateway.Exchange) error {
 	err := a.sweep.Store.OpenExchange(context.Background(), a.trial.Key, a.record.Number, a.exchangeRecord(e))
 	a.sweep.passed(StepOpened)
+	a.noteStorage(err)
 	return err
 }
 
@@ -239,7 +256,17 @@ func (a *attempt) addExchange(e gateway.Exchange) error {
 		a.owed.add(record)
 	}
 	a.sweep.passed(StepBooked)
+	a.noteStorage(err)
 	return err
+}
+
+// noteStorage stops the sweep when a disk has failed, however much of the
+// attempt can still be saved.
+func (a *attempt) noteStorage(err error) {
+	var failed *results.StorageError
+	if errors.As(err, &failed) {
+		a.sweep.fail(fmt.Errorf("booking a request of %s: %w", a.task.ID, err))
+	}
 }
 
 // newJob is what the agent is told.

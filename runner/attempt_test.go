@@ -138,6 +138,17 @@ func TestRefusedRequest(t *testing.T) {
 	}
 }
 
+// A request that was not sent because it could not be booked is our failure, not
+// the provider's.
+func TestUnbookedRequest(t *testing.T) {
+	a := &attempt{}
+	a.failed(gateway.Stats{StoreErr: errors.New("disk full"),
+		LastError: &gateway.ProviderFailure{Kind: gateway.FailureTransport, Permanent: true, Message: "not sent"}})
+	if j := judge(a.evidence); j.Outcome != results.InfraError || !strings.Contains(j.Reason, "disk full") {
+		t.Errorf("%+v", j)
+	}
+}
+
 // Comparing takes many times the memory of the texts, which an agent chooses.
 func TestPatchOfHugeCode(t *testing.T) {
 	starter := tasks.Files{"solution.py": "a = 1\n", "other.py": "b = 1\n"}

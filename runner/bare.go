@@ -101,7 +101,7 @@ func (a *attempt) bareJob() model.Job {
 // watchBare waits until the conversation ends by itself; ended is false when
 // something else has to end it.
 func (a *attempt) watchBare(ctx context.Context, done <-chan asked) (said asked, ended bool) {
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(a.sweep.pollEvery())
 	defer tick.Stop()
 	for {
 		select {

@@ -60,11 +60,11 @@ type job struct {
 	Jobs   int
 
 	// Step is where the child kills itself, when it passes there for the Nth
-	// time; "" for nowhere.
-	Step runner.Step
-	Nth  int
-	// Fault is a failure of the storage that the child brings about, "" for none.
+	// time; "" for nowhere. Fault is a failure of the storage that it brings
+	// about at the Nth call of the model, "" for none.
+	Step  runner.Step
 	Fault string
+	Nth   int
 }
 
 // trials is how many the job's run has.
@@ -87,13 +87,13 @@ func childJob() (job, bool) {
 // parent can kill it at any of them.
 func child(j job) {
 	t := &inChild{}
+	if j.Fault != "" {
+		workWithFault(t, j)
+		t.end()
+	}
 	fmt.Println("opening")
 	r := newChildRig(t, j)
 	fmt.Println("opened")
-	if j.Fault != "" {
-		childFaults[j.Fault](t, r, j)
-		return
-	}
 	if sum, err := r.sweep.Run(context.Background()); err != nil || sum.Pending > 0 {
 		t.Fatal(sum, err)
 	}
@@ -247,11 +247,25 @@ func (c *countedScript) For(s gateway.Script) gateway.Upstream {
 type inChild struct {
 	testing.TB
 	cleanups []func()
+	failed   bool
 }
 
 func (*inChild) Helper()            {}
 func (c *inChild) Cleanup(f func()) { c.cleanups = append(c.cleanups, f) }
 func (*inChild) Fatal(args ...any)  { fmt.Fprintln(os.Stderr, args...); os.Exit(1) }
+
+func (c *inChild) Error(args ...any) { c.failed = true; fmt.Fprintln(os.Stderr, args...) }
+
+func (c *inChild) Errorf(format string, args ...any) { c.Error(fmt.Sprintf(format, args...)) }
+func (c *inChild) Fatalf(format string, args ...any) { c.Fatal(fmt.Sprintf(format, args...)) }
+
+// end ends the child, badly where something was wrong.
+func (c *inChild) end() {
+	if c.failed {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
 
 // TempDir holds the boxes of the child. With the child its daemon is dead, so
 // what lies there is nobody's to remove.
@@ -267,8 +281,9 @@ func (c *inChild) clean() {
 
 // kill says when a child is killed: that long after so many lines of it.
 type kill struct {
-	lines int
-	after time.Duration
+	lines  int
+	after  time.Duration
+	before func(pid int) // called before it, nil for nothing
 }
 
 // ended is how a child ended.
@@ -299,6 +314,9 @@ func (j job) start(t *testing.T, k *kill) ended {
 		e.last = scan.Text()
 		if k != nil && n == k.lines {
 			time.Sleep(k.after) // to hit what has no line of its own
+			if k.before != nil {
+				k.before(cmd.Process.Pid)
+			}
 			_ = cmd.Process.Kill()
 		}
 	}
@@ -350,7 +368,7 @@ func newJob(t *testing.T, pairs, reps, jobs int) job {
 }
 
 // checkWhole looks at a run that was worked off to its end after so many kills.
-func (j job) checkWhole(t *testing.T, kills int) {
+func (j job) checkWhole(t testing.TB, kills int) {
 	t.Helper()
 	store, err := results.Open(j.Dir, results.ReadWrite) // whoever was killed holds no lock
 	if err != nil {
@@ -364,7 +382,7 @@ func (j job) checkWhole(t *testing.T, kills int) {
 }
 
 // calls reads the ledger.
-func (j job) calls(t *testing.T) resultstest.Calls {
+func (j job) calls(t testing.TB) resultstest.Calls {
 	t.Helper()
 	c := resultstest.Calls{Asked: map[int64]bool{}, Answered: map[int64]bool{}, Priced: true}
 	text, err := os.ReadFile(j.Ledger)

@@ -83,6 +83,7 @@ func (b *DebugBox) open(ctx context.Context, offline bool) (err error) {
 	if a.launch, err = a.pair.Agent.Launch(a.job); err != nil {
 		return fmt.Errorf("readying the agent's environment: %w", err)
 	}
+	a.launch.Workspace = nil // what it would do to the task's files is not done yet
 	return a.unpack(ctx)
 }
 

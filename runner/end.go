@@ -276,6 +276,9 @@ func (a *attempt) concludeGateway() {
 	a.record.Requests, a.record.Answers = stats.Requests, stats.Answers
 	a.record.WaitSeconds = stats.Waited.Seconds()
 	a.evidence.Answers = stats.Answers
+	if err := errors.Join(stats.RecordErr, a.out.failure()); err != nil {
+		a.notice(fmt.Sprintf("its recording or its output is not whole: %v", err))
+	}
 	if a.evidence.Failure == nil {
 		a.failed(stats)
 	}
@@ -291,6 +294,11 @@ func (a *attempt) failed(stats gateway.Stats) {
 		return
 	}
 	if f == nil || f.Kind == gateway.FailureRequest && stats.Answers > 0 {
+		return
+	}
+	if stats.StoreErr != nil && f.Permanent && f.Kind == gateway.FailureTransport {
+		// It was not sent because our books could not be written.
+		a.evidence.Fault = fmt.Errorf("booking a request: %w", stats.StoreErr)
 		return
 	}
 	a.evidence.Failure = &providerFailure{Status: f.Status, Message: f.Message}

@@ -22,8 +22,9 @@ const (
 type engineWatch struct {
 	mu      sync.Mutex
 	away    bool
-	spell   int // how often it has come back
-	counted int // the latest spell that the breaker was told of
+	said    bool // that it is awaited
+	spell   int  // how often it has come back
+	counted int  // the latest spell that the breaker was told of
 }
 
 // now is the spell in which something begins.
@@ -51,16 +52,26 @@ func (w *engineWatch) isAway() bool {
 	return w.away
 }
 
-// back reports whether it is the first to note that the engine answers again.
-func (w *engineWatch) back() bool {
+// back notes that the engine answers again. It reports whether that has to be
+// told, once for all who wait.
+func (w *engineWatch) back() (tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	first := w.away
-	if first {
-		w.away = false
+	if w.away {
 		w.spell++
 	}
-	return first
+	tell = w.away && w.said
+	w.away, w.said = false, false
+	return tell
+}
+
+// waiting reports whether it has to be told that the engine is awaited.
+func (w *engineWatch) waiting() (tell bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tell = w.away && !w.said
+	w.said = w.said || tell
+	return tell
 }
 
 // engineAway reports whether a failure says that the engine itself is away, or
@@ -100,7 +111,7 @@ func (s *Sweep) awaitEngine(ctx context.Context) bool {
 		case ctx.Err() != nil:
 			return false
 		case err == nil:
-			if s.engine.back() && waited > 0 {
+			if s.engine.back() {
 				s.Observer.observe(Event{Kind: Notice, Reason: "going on: the engine answers again"})
 			}
 			return true
@@ -109,24 +120,12 @@ func (s *Sweep) awaitEngine(ctx context.Context) bool {
 		case waited >= engineWait:
 			s.pause(fmt.Sprintf("no engine has answered for %s: %s", engineWait, plainLine(err.Error())))
 			return false
-		case waited == 0:
-			s.sayAway(err)
+		case s.engine.waiting():
+			s.Observer.observe(Event{Kind: Notice, Reason: "waiting for the engine: " + plainLine(err.Error())})
 		}
 		if s.Pause(ctx, next) != nil {
 			return false
 		}
 		waited += next
-	}
-}
-
-// sayAway tells of an engine that is away, once in a spell.
-func (s *Sweep) sayAway(err error) {
-	spell := s.engine.now() + 1
-	s.mu.Lock()
-	said := s.awaySaid >= spell
-	s.awaySaid = spell
-	s.mu.Unlock()
-	if !said {
-		s.Observer.observe(Event{Kind: Notice, Reason: "waiting for the engine: " + plainLine(err.Error())})
 	}
 }

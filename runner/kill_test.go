@@ -103,5 +103,5 @@ func randomKill(rng *rand.Rand, j job) kill {
 	if rng.IntN(4) > 0 {
 		lines = 1 + rng.IntN(20*j.trials())
 	}
-	return kill{lines, time.Duration(rng.IntN(4000)) * time.Microsecond}
+	return kill{lines: lines, after: time.Duration(rng.IntN(4000)) * time.Microsecond}
 }

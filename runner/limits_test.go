@@ -28,17 +28,20 @@ type deathWatch struct {
 }
 
 func (d *deathWatch) ScoreBy(ctx context.Context, t *tasks.Task, code tasks.Files, names ...string) ([]results.Verdict, error) {
-	d.world.mu.Lock()
-	alive := d.world.alive
-	d.world.mu.Unlock()
-	if alive > 0 {
-		d.t.Errorf("%s is scored while %d agents live", t.ID, alive)
-	}
+	d.look("scored")
 	return d.equal.ScoreBy(ctx, t, code, names...)
 }
 
+func (d *deathWatch) look(what string) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	if d.world.alive > 0 {
+		d.t.Errorf("code is %s while %d agents live", what, d.world.alive)
+	}
+}
+
 // Each limit is a cause of its own, which record and report name. The agent is
-// dead by the time its last code is scored, whatever it makes of signals. The
+// dead by the time its last code is read and scored, whatever it makes of signals. The
 // clock is the test's, so that hours pass at once.
 func TestEachLimitIsItsOwnCause(t *testing.T) {
 	hour := time.Hour
@@ -84,7 +87,9 @@ func TestEachLimitIsItsOwnCause(t *testing.T) {
 					tt.set(&r.sweep.Settings)
 				}
 				r.world.linger, r.world.during, r.world.deaf = tt.linger, tt.during, deaf
-				r.sweep.Scorer = &deathWatch{world: r.world, t: t}
+				watch := &deathWatch{world: r.world, t: t}
+				r.sweep.Scorer = watch
+				r.host.Script(fake.Trouble{Op: fake.OpCollect, Do: func(*fake.Box) { watch.look("collected") }})
 				r.run(t)
 				if wantCause(t, r, tt.outcome, tt.limit, tt.reason); t.Failed() {
 					t.Fatalf("%s, deaf: %v", tt.name, deaf)

@@ -15,6 +15,7 @@ type outputs struct {
 	mu      sync.Mutex
 	written int64
 	last    time.Time
+	err     error // first failure to keep something
 }
 
 func newOutputs(limit int64) *outputs {
@@ -33,9 +34,9 @@ type boundedWriter struct {
 // agent does not block on a full pipe before it is ended.
 func (b *boundedWriter) Write(p []byte) (int, error) {
 	if keep := b.o.admit(int64(len(p))); keep > 0 {
-		// A full disk must not look like a broken stream; what the store
-		// cannot keep shows when the artefacts are committed.
-		_, _ = b.w.Write(p[:keep])
+		// A full disk must not look like a broken stream.
+		_, err := b.w.Write(p[:keep])
+		b.o.failed(err)
 	}
 	return len(p), nil
 }
@@ -52,6 +53,21 @@ func (o *outputs) admit(n int64) int64 {
 		close(o.full)
 	}
 	return keep
+}
+
+func (o *outputs) failed(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// failure is the first error of keeping what was printed.
+func (o *outputs) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
 }
 
 // seen returns how much was printed and when the last of it came.

@@ -44,15 +44,14 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 	}
 	s.passed(StepPlanned)
 	pairs := s.pairsByName()
-	p := &plan{open: map[tasks.ID][]openTrial{}}
-	for t, err := range s.Store.Results(ctx) {
+	counts, err := s.Store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{planned: counts.Planned, done: counts.Done, open: map[tasks.ID][]openTrial{}}
+	for t, err := range s.Store.Unfinished(ctx) {
 		if err != nil {
 			return nil, err
-		}
-		p.planned++
-		if t.State == results.StateDone {
-			p.done++
-			continue
 		}
 		open := openTrial{trial: t.Trial, pair: pairs[pairName{t.Agent, t.Version, t.Model}]}
 		if open.pair == nil {

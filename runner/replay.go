@@ -150,8 +150,12 @@ func (a *attempt) openOriginal() error {
 	if len(retry.Classes) == 0 && retry.Infra+retry.Provider == 0 {
 		number = 0
 	}
+	from := "recording" // a replay may have no other upstream
+	if up := a.pair.Model.Upstream; up != nil {
+		from = up.Name()
+	}
 	var err error
-	a.original, err = a.sweep.Replay.open(a.trial, number, a.pair.Model.Upstream.Name())
+	a.original, err = a.sweep.Replay.open(a.trial, number, from)
 	return err
 }
 
@@ -206,14 +210,8 @@ func (a *attempt) compareReplay() (*ReplayResult, error) {
 	}
 	same := len(r.Differs) == 0
 	r.SameCode = &same
-	note := fmt.Sprintf("replay of attempt %d: same code", o.attempt.Number)
-	if !same {
-		note = fmt.Sprintf("replay of attempt %d: code differs in %s", o.attempt.Number, strings.Join(r.Differs, ", "))
-	}
-	if a.record.Outcome != o.attempt.Outcome {
-		note += fmt.Sprintf(", outcome was %s", o.attempt.Outcome)
-	}
-	if !same || a.record.Outcome != o.attempt.Outcome {
+	note := r.note(a.record.Outcome)
+	if !same || a.record.Outcome != r.Outcome {
 		a.notice(note)
 	}
 	if a.record.Reason != "" {
@@ -221,6 +219,24 @@ func (a *attempt) compareReplay() (*ReplayResult, error) {
 	}
 	a.record.Reason = plainLine(note)
 	return r, nil
+}
+
+// note is the result in a line.
+func (r *ReplayResult) note(now results.Outcome) string {
+	note := fmt.Sprintf("replay of attempt %d: same code", r.Attempt)
+	if len(r.Differs) > 0 {
+		note = fmt.Sprintf("replay of attempt %d: code differs in %s", r.Attempt, strings.Join(r.Differs, ", "))
+	}
+	if now != r.Outcome {
+		note += fmt.Sprintf(", outcome was %s", r.Outcome)
+	}
+	if n := len(r.Drifts) + r.MoreDrifts; n > 0 {
+		note += fmt.Sprintf(", %d texts drifted, %d of them tool results", n, r.ResultDrifts)
+	}
+	if r.Unused > 0 {
+		note += fmt.Sprintf(", %d recorded requests were not made", r.Unused)
+	}
+	return note
 }
 
 // writeReplay compares the attempt with its original and keeps what came of it.

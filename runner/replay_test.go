@@ -100,6 +100,7 @@ func TestReplay(t *testing.T) {
 	dir := recordedRun(t, func(r *rig) { first = r.name() })
 	r := replaying(t, dir)
 	second := r.name()
+	r.sweep.Pairings[0].Model.Upstream = nil
 	if sum := r.run(t); sum.Done != 10 || sum.WithoutOutcome != 0 {
 		t.Errorf("summary %+v", sum)
 	}

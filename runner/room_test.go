@@ -121,6 +121,7 @@ func TestNoPlaceOnTheEngine(t *testing.T) {
 func TestLive(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
 	r.sweep.Settings.Jobs = 1
+	wanted, _ := r.firstTrial(t)
 	var toys atomic.Int32
 	both, second := make(chan struct{}), make(chan struct{}, 10)
 	r.world.before = func(*fake.Box) {
@@ -132,7 +133,7 @@ func TestLive(t *testing.T) {
 		l := r.sweep.Live()
 		if l.Jobs != 1 || l.Taken != 1 || l.Planned != 10 || l.Done != 0 || l.Level != runner.Running || len(l.InFlight) != 1 {
 			t.Errorf("%+v", l)
-		} else if f := l.InFlight[0]; f.Task != "traversal/add-parameter/math/n005/01" || f.Repetition != 1 || f.Number != 1 || f.Started.IsZero() {
+		} else if f := l.InFlight[0]; f.Task != wanted.TaskID || f.Repetition != 1 || f.Number != 1 || f.Started.IsZero() {
 			t.Errorf("in flight: %+v", f)
 		}
 		r.sweep.SetJobs(2)

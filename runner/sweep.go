@@ -70,11 +70,10 @@ type Sweep struct {
 	// nothing has to stay free.
 	admission *admission.Gate
 
-	mu       sync.Mutex
-	paused   string // why the breaker paused the sweep
-	awaySaid int    // the latest spell without an engine that was told of
-	failed   error  // what made going on pointless: the store cannot be written
-	queue    queue  // of those who wait for room
+	mu     sync.Mutex
+	paused string // why the breaker paused the sweep
+	failed error  // what made going on pointless: the store cannot be written
+	queue  queue  // of those who wait for room
 }
 
 // Pairing is an agent with the model that it is given.
@@ -224,7 +223,7 @@ func (s *Sweep) work(ctx context.Context, todo *plan) error {
 				}
 				g.Go(func() error {
 					defer s.places.free()
-					s.trial(ctx, t, &task)
+					s.trial(ctx, &t, &task)
 					return nil
 				})
 			}
@@ -253,20 +252,12 @@ func (s *Sweep) fail(err error) {
 
 func (s *Sweep) summarise(ctx context.Context) (Summary, error) {
 	sum := Summary{Paused: s.paused, Budget: s.overBudget()}
-	for t, err := range s.Store.Results(context.WithoutCancel(ctx)) {
-		if err != nil {
-			return sum, err
-		}
-		sum.Planned++
-		if t.State != results.StateDone {
-			sum.Pending++
-			continue
-		}
-		sum.Done++
-		if final := t.Final(); final == nil || !final.Outcome.OfAgent() {
-			sum.WithoutOutcome++
-		}
+	counts, err := s.Store.Counts(context.WithoutCancel(ctx))
+	if err != nil {
+		return sum, err
 	}
+	sum.Planned, sum.Done, sum.WithoutOutcome = counts.Planned, counts.Done, counts.WithoutOutcome
+	sum.Pending = counts.Planned - counts.Done
 	if s.Stop.Level() > Running {
 		sum.Stopped = s.Stop.Why()
 	}

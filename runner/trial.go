@@ -15,12 +15,12 @@ import (
 
 // trial makes attempts until the trial is decided, and has the last one's code
 // scored. Only a store that cannot be written ends the sweep.
-func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
+func (s *Sweep) trial(ctx context.Context, open *openTrial, task *tasks.Task) {
 	if open.toScore != nil { // its attempts are made
-		s.finish(ctx, open, task, *open.toScore, nil)
+		s.finish(ctx, open, task, open.toScore, nil)
 		return
 	}
-	attempts, retry := open.attempts, s.Store.Lock().RetryOf(open.trial)
+	attempts, retry := open.attempts, s.retryOf(open)
 	var code tasks.Files
 	for retry.Again(attempts) {
 		if s.Stop.Level() >= Drain {
@@ -48,8 +48,14 @@ func (s *Sweep) trial(ctx context.Context, open openTrial, task *tasks.Task) {
 			break // it would again
 		}
 	}
-	s.finish(ctx, open, task, attempts[len(attempts)-1], code)
+	s.finish(ctx, open, task, &attempts[len(attempts)-1], code)
 }
+
+// retryOf says how often a trial is tried. It is a function of its own because
+// a lock is large, and what a trial holds on its stack it may hold for hours.
+//
+//go:noinline
+func (s *Sweep) retryOf(open *openTrial) results.Retry { return s.Store.Lock().RetryOf(open.trial) }
 
 // pauseBefore waits between two attempts that this process makes.
 func (s *Sweep) pauseBefore(ctx context.Context, made []results.Attempt) error {
@@ -96,7 +102,7 @@ func (s *Sweep) pause(why string) {
 
 // finish scores the code of a trial's last attempt and says that it is done.
 // The word that it says goes by the run's first verdict.
-func (s *Sweep) finish(ctx context.Context, open openTrial, task *tasks.Task, last results.Attempt, code tasks.Files) {
+func (s *Sweep) finish(ctx context.Context, open *openTrial, task *tasks.Task, last *results.Attempt, code tasks.Files) {
 	word, reason := string(last.Outcome), last.Reason
 	if last.Outcome.HasCode() && !last.Unscored {
 		verdicts, err := s.score(ctx, open, task, last, code)
@@ -136,11 +142,11 @@ func verdictOf(list []results.Verdict, scorer string) *results.Verdict {
 // score records the verdicts that a trial lacks and returns all that it has
 // then. One that could not be given costs no other; it is tried again as an
 // attempt would be.
-func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a results.Attempt, code tasks.Files) ([]results.Verdict, error) {
+func (s *Sweep) score(ctx context.Context, open *openTrial, task *tasks.Task, a *results.Attempt, code tasks.Files) ([]results.Verdict, error) {
 	have := open.verdicts
 	if code == nil { // of an attempt that an earlier process made
 		var err error
-		if code, err = StoredCode(s.Store, a, task); err != nil {
+		if code, err = StoredCode(s.Store, *a, task); err != nil {
 			return have, err
 		}
 	}
@@ -167,7 +173,7 @@ func (s *Sweep) score(ctx context.Context, open openTrial, task *tasks.Task, a r
 			return have, nil
 		}
 		var broken *score.TaskDefect // the same tomorrow
-		if k >= s.Store.Lock().RetryOf(open.trial).Infra || ctx.Err() != nil || errors.As(err, &broken) {
+		if k >= s.retryOf(open).Infra || ctx.Err() != nil || errors.As(err, &broken) {
 			return have, err
 		}
 		s.noteEngine(err, spell)

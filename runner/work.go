@@ -21,9 +21,16 @@ func readerOf(s string) io.Reader {
 	return strings.NewReader(s)
 }
 
+// pollEvery is the time between two looks at an attempt: longer where thousands
+// are looked at, so that looking does not take the machine.
+func (s *Sweep) pollEvery() time.Duration {
+	jobs, _ := s.places.Jobs()
+	return max(pollEvery, time.Duration(jobs)*time.Second/pollsASecond)
+}
+
 // work waits until the agent ends or something ends it.
 func (a *attempt) work(ctx context.Context) {
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(a.sweep.pollEvery())
 	defer tick.Stop()
 	w := &watcher{attempt: a, active: a.started}
 	for {

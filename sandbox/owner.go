@@ -95,19 +95,54 @@ func AcquireOwner(stateDir string) (*Owner, error) {
 	if err := PrivateDir(dir); err != nil {
 		return nil, fmt.Errorf("making state folder: %w", err)
 	}
-	path := filepath.Join(dir, fmt.Sprintf("%d-%s.lock", os.Getpid(), RandomName()))
+	for try := 1; ; try++ {
+		path := filepath.Join(dir, fmt.Sprintf("%d-%s.lock", os.Getpid(), RandomName()))
+		file, err := makeLock(path)
+		if errors.Is(err, errDisturbed) && try < lockTries {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		label := OwnerLabel{
+			Machine: machineID(), Boot: bootID(), Pid: os.Getpid(), Started: time.Now().UTC(), Lock: path,
+		}
+		return &Owner{Label: label, file: file}, nil
+	}
+}
+
+// lockTries is how often a lock is made anew.
+const lockTries = 100
+
+// errDisturbed says that another process took a lock in the making for one
+// whose owner is dead: it tried the lock, or removed the file.
+var errDisturbed = errors.New("another process is looking through the locks")
+
+// makeLock makes a lock file and takes its lock.
+func makeLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("making owner lock: %w", err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		err = errors.Join(fmt.Errorf("locking %q: %w", path, err), file.Close(), os.Remove(path))
-		return nil, err
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) || err == nil && !isThere(file, path) {
+		err = errDisturbed
 	}
-	label := OwnerLabel{
-		Machine: machineID(), Boot: bootID(), Pid: os.Getpid(), Started: time.Now().UTC(), Lock: path,
+	if err != nil {
+		_ = os.Remove(path) // gone already, perhaps
+		return nil, errors.Join(fmt.Errorf("locking %q: %w", path, err), file.Close())
 	}
-	return &Owner{Label: label, file: file}, nil
+	return file, nil
+}
+
+// isThere reports whether the path still names the file.
+func isThere(file *os.File, path string) bool {
+	here, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(here, there)
 }
 
 // Close gives the lock up. With keepFile the free lock file stays, as the

@@ -143,3 +143,44 @@ func TestParseOwnerLabel(t *testing.T) {
 		}
 	}
 }
+
+// A process that looks for stale locks must not take one in the making for
+// stale: its owner would live without a proof of it.
+func TestOwnerBesideReapers(t *testing.T) {
+	dir := t.TempDir()
+	stop := make(chan struct{})
+	var reapers sync.WaitGroup
+	for range 2 {
+		reapers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := sandbox.RemoveStaleLocks(dir, nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 2000 {
+		o, err := sandbox.AcquireOwner(dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if l := o.Label.Liveness(); l != sandbox.Alive {
+			t.Errorf("a living owner is taken for %d", l)
+		}
+		if err := o.Close(true); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	close(stop)
+	reapers.Wait()
+}

@@ -95,6 +95,9 @@ func doctor(ctx context.Context, a *app, m machine, fix bool, base string) error
 	if err := a.checkFolders(info.RootDir); err != nil {
 		return err
 	}
+	if err := a.checkStorage(); err != nil {
+		return err
+	}
 	return a.checkImages(ctx, m, fix, base)
 }
 

@@ -16,11 +16,11 @@ import (
 func newImages(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "images",
-		Short: "build, list and prune the images of the boxes",
+		Short: "build, list, move and prune the images of the boxes",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newImagesBuild(a), newImagesList(a), newImagesPrune(a))
+	cmd.AddCommand(newImagesBuild(a), newImagesList(a), newImagesPrune(a), newImagesExport(a), newImagesImport(a))
 	return cmd
 }
 
@@ -114,31 +114,4 @@ func printImages(a *app, list []images.Image) error {
 		fmt.Fprintf(w, "%s\t%s\t%.19s\t%s\t%s\t%s\n", img.Name, img.Tag, img.ID, units.HumanSize(float64(img.Bytes)), current, img.How)
 	}
 	return w.Flush()
-}
-
-func newImagesPrune(a *app) *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use:   "prune",
-		Short: "remove our images that are out of date",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.images("")
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			ctx, stop := interruptible(cmd.Context())
-			defer stop()
-			ctx, cancel := context.WithTimeout(ctx, cleanTime)
-			defer cancel()
-			gone, err := b.Prune(ctx, all)
-			for _, img := range gone {
-				a.say("removed " + img.Tag)
-			}
-			return err
-		},
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "remove the current ones too")
-	return cmd
 }

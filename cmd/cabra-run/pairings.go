@@ -143,6 +143,14 @@ func restorePairings(lock results.Lock, o providerOptions) ([]chosen, error) {
 	return list, nil
 }
 
+// lockedPairings makes the pairings of a run that is continued.
+func lockedPairings(lock results.Lock, o providerOptions) ([]chosen, error) {
+	if lock.Replays() {
+		return replayPairings(lock)
+	}
+	return restorePairings(lock, o)
+}
+
 // withEndpoint takes the endpoint from a lock's pairing where none is given.
 func (o providerOptions) withEndpoint(p results.Pairing) providerOptions {
 	if p.Provider.TLS != "" { // what the box held and what was recorded must not change within a run

@@ -99,7 +99,11 @@ func (p *progress) notice(e runner.Event) {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
-	l := of(p.log.Warn(), e)
+	level := zerolog.WarnLevel
+	if e.Kind == runner.Resuming {
+		level = zerolog.InfoLevel
+	}
+	l := of(p.log.WithLevel(level), e)
 	if e.Attempt > 0 {
 		l = l.Int("attempt", e.Attempt)
 	}

@@ -25,6 +25,8 @@ type reportOptions struct {
 	json    bool
 	csv     bool
 	charts  []string
+	// Of a run of several pairings, only those.
+	agent, model string
 }
 
 func newReport(a *app) *cobra.Command {
@@ -53,8 +55,8 @@ verdict. A sum from which something is missing that nobody told is marked by ≥
 			if err := o.scorer.check(); err != nil {
 				return err
 			}
-			if o.usage && (o.scorer.name != "" || o.partial || len(o.charts) > 0) {
-				return usagef("--usage counts every attempt: --scorer, --partial and --chart say nothing to it")
+			if o.usage && (o.agent+o.model != "" || o.scorer.name != "" || o.partial || len(o.charts) > 0) {
+				return usagef("--usage counts every attempt: --scorer, --partial, --agent, --model and --chart say nothing to it")
 			}
 			if len(o.charts) > 0 && o.scorer.name == bothVerdicts {
 				return usagef("a chart is drawn by one verdict: --scorer %s", strings.Join(score.Verdicts(), " or --scorer "))
@@ -72,6 +74,8 @@ verdict. A sum from which something is missing that nobody told is marked by ≥
 	}
 	o.scorer.addFlag(cmd, "verdict that the tables go by")
 	f := cmd.Flags()
+	f.StringVar(&o.agent, "agent", "", "of a run of several agents only this one: NAME or NAME@VERSION")
+	f.StringVar(&o.model, "model", "", "of a run of several models only this one")
 	f.BoolVar(&o.partial, "partial", false, "show accuracies of an unfinished run")
 	f.BoolVar(&o.usage, "usage", false, "print tokens and cost per model and family, failed attempts apart")
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -85,7 +89,7 @@ func printReport(ctx context.Context, a *app, store *results.Store, o reportOpti
 	if err != nil {
 		return err
 	}
-	opts := report.Options{Partial: o.partial, Drift: drift, Scorer: o.scorer.of(store.Lock())}
+	opts := report.Options{Agent: o.agent, Model: o.model, Partial: o.partial, Drift: drift, Scorer: o.scorer.of(store.Lock())}
 	if o.scorer.name == bothVerdicts {
 		return printBoth(ctx, a, store, o, opts)
 	}

@@ -141,6 +141,9 @@ func rerun(ctx context.Context, a *app, o *rerunOptions, run string) (err error)
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	return a.finishSweep(ctx, name, k, store, s, func(ctx context.Context) error {
+		if o.replay {
+			return printReplay(ctx, a, store)
+		}
 		return printComparison(ctx, a, old, store, compareOptions{partial: o.partial})
 	})
 }
@@ -385,7 +388,7 @@ func (a *app) followOrigin(ctx context.Context, s *runner.Sweep, store *results.
 	}
 	s.Select = alike(s.Select, picked, samePairings(old.Lock(), store.Lock()))
 	if from.Replay {
-		return release, errors.Join(errors.New("a replay is not wired yet"), old.Close()) // TODO
+		s.Replay = runner.ReplayFrom(old)
 	}
 	return old.Close, nil
 }
@@ -446,6 +449,7 @@ func samePairings(a, b results.Lock) bool {
 // replayPairings makes the pairings of a run whose answers come from its own
 // recording: no provider is looked up, and no key is read.
 func replayPairings(lock results.Lock) ([]chosen, error) {
+	once := results.Retry{Attempts: 1} // the attempt that decided is replayed, once
 	var list []chosen
 	for _, p := range lock.Pairs() {
 		if p.Provider.TLS != "" {
@@ -456,7 +460,7 @@ func replayPairings(lock results.Lock) ([]chosen, error) {
 			return nil, err
 		}
 		if !ag.Traits().AsksModel() {
-			c := chosen{agent: ag, retry: p.Retry}
+			c := chosen{agent: ag, retry: once}
 			if c.model, c.provider, err = noModel(); err != nil {
 				return nil, err
 			}
@@ -464,7 +468,7 @@ func replayPairings(lock results.Lock) ([]chosen, error) {
 			continue
 		}
 		told := toldModel(p)
-		list = append(list, chosen{agent: ag, retry: p.Retry, provider: p.Provider,
+		list = append(list, chosen{agent: ag, retry: once, provider: p.Provider,
 			model: runner.Model{Name: p.Model, Agent: told, Wire: told, Wires: []string{p.Agent.Wire}},
 			ask:   runner.Ask{Wire: p.Agent.Wire, Effort: p.Agent.Effort, Instructions: p.Agent.Instructions}})
 	}

@@ -49,7 +49,7 @@ well; what they had is kept in the run, and their verdicts are superseded.`,
 	return cmd
 }
 
-func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
+func resume(ctx context.Context, a *app, o *resumeOptions, run string) (err error) {
 	knobs, err := o.pace.settings()
 	if err != nil {
 		return err
@@ -68,6 +68,11 @@ func resume(ctx context.Context, a *app, o *resumeOptions, run string) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
+	release, err := a.followOrigin(ctx, s, store)
+	if err != nil {
+		return errors.Join(err, k.close(ctx), store.Close())
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	return a.finishSweep(ctx, run, k, store, s)
 }
 
@@ -78,7 +83,7 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err != nil {
 		return nil, nil, err
 	}
-	pairs, err := restorePairings(lock, o.providerOptions)
+	pairs, err := lockedPairings(lock, o.providerOptions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,8 +101,10 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	if err := budgetLeft(a, store, money); err != nil {
 		return nil, nil, err
 	}
-	if err := a.preflightAll(ctx, o.providerOptions, pairs); err != nil {
-		return nil, nil, err
+	if !lock.Replays() {
+		if err := a.preflightAll(ctx, o.providerOptions, pairs); err != nil {
+			return nil, nil, err
+		}
 	}
 	k, err := a.openKit(ctx, agentsOf(pairs), o.base, min(s.Jobs, runtime.NumCPU()))
 	if err != nil {

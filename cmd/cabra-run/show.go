@@ -144,6 +144,9 @@ func printAttempt(w io.Writer, store *results.Store, at *results.AttemptResult) 
 	if at.UsageNote != "" {
 		fmt.Fprintf(w, "            usage differs: %s\n", printableLine(at.UsageNote))
 	}
+	if at.Effective != "" {
+		fmt.Fprintf(w, "            limits differ: %s\n", printableLine(at.Effective))
+	}
 	if at.HasArtefacts {
 		fmt.Fprintf(w, "            %s\n", store.AttemptDir(at.Attempt))
 	}

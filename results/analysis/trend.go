@@ -163,19 +163,20 @@ func TrendsStay(first, second []Point, confidence float64) Agreement {
 	a, okA := NewTrend(first, confidence)
 	b, okB := NewTrend(second, confidence)
 	if !okA || !okB {
-		return Agreement{Stay: CannotTell, Why: fmt.Sprintf("a trend needs trials of at least %d sizes in both runs", minSizes)}
+		why := fmt.Sprintf("a trend needs trials of at least %d sizes in both runs", minSizes)
+		return Agreement{Stay: CannotTell, Why: why}
 	}
 	g := Agreement{First: &a, Second: &b}
+	courses := fmt.Sprintf("accuracy %s in the first run and %s in the second", a.Course.verb(), b.Course.verb())
 	switch {
 	case !a.Interval.Overlaps(b.Interval) && a.Course == b.Course:
 		g.Stay, g.Why = No, fmt.Sprintf("accuracy %s in both, but not equally steeply", a.Course.verb())
 	case !a.Interval.Overlaps(b.Interval):
-		g.Stay, g.Why = No, fmt.Sprintf("accuracy %s in the first run and %s in the second", a.Course.verb(), b.Course.verb())
+		g.Stay, g.Why = No, courses
 	case a.Course == Unclear || b.Course == Unclear:
 		g.Stay, g.Why = CannotTell, "the slope of "+unclearRun(a, b)+" is not told from 0 by so few trials"
 	case a.Course != b.Course:
-		g.Stay, g.Why = CannotTell, fmt.Sprintf("accuracy %s in the first run and %s in the second, but the slopes may be equal",
-			a.Course.verb(), b.Course.verb())
+		g.Stay, g.Why = CannotTell, courses+", but the slopes may be equal"
 	default:
 		g.Stay, g.Why = Yes, fmt.Sprintf("accuracy %s in both", a.Course.verb())
 	}

@@ -223,7 +223,8 @@ func (r ComparedRun) Scripted() bool {
 // VersionsDiffer reports whether the agents of a comparison have two versions,
 // so that their own ways of counting tokens may have changed.
 func (p *PairingComparison) VersionsDiffer() bool {
-	return p.First != nil && p.Second != nil && (p.First.Agent != p.Second.Agent || p.First.Version != p.Second.Version)
+	a, b := p.First, p.Second
+	return a != nil && b != nil && (a.Agent != b.Agent || a.Version != b.Version)
 }
 
 // Sentence answers for one axis in plain words whether the trends stay.

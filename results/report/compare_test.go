@@ -329,6 +329,33 @@ func TestComparePairings(t *testing.T) {
 	}
 }
 
+// A rerun of one of two agents, with a task more: the other one is in the
+// overview alone.
+func TestComparePairingsGolden(t *testing.T) {
+	a, b := several(), several()
+	b = slices.DeleteFunc(b, func(t results.TrialResult) bool { return t.Agent == "codex" })
+	b[0].Word, b[0].Verdict.Solved = "failed", false
+	extra := b[0]
+	extra.TaskID = "search/dead-code/math/n005/09"
+	lock := severalLock()
+	lock.Run = "again"
+	c, err := report.Compare(report.Compared{Lock: severalLock(), Results: yield(a)},
+		report.Compared{Lock: lock, Results: yield(append(b, extra))}, report.CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := report.CompareText(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	golden(t, "compare-pairings.txt", out.Bytes())
+}
+
 func TestCompareNothing(t *testing.T) {
 	c := compare(t, nil, nil, report.CompareOptions{})
 	var out bytes.Buffer

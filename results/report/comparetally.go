@@ -384,7 +384,9 @@ func comparedFigure(name string, first, second []float64, untold int) ComparedFi
 func (p *pairTally) comparison(withheld bool) PairingComparison {
 	c := PairingComparison{First: p.names[0], Second: p.names[1], Axes: []AxisComparison{}, Coverage: []Coverage{},
 		Flips: append([]Flip{}, p.flips...), Missing: append([]Missing{}, p.missing...)}
-	axes := slices.SortedFunc(maps.Keys(p.coverage), func(a, b tasks.Axis) int { return byOrder(tasks.AllAxes(), a, b) })
+	axes := slices.SortedFunc(maps.Keys(p.coverage), func(a, b tasks.Axis) int {
+		return byOrder(tasks.AllAxes(), a, b)
+	})
 	for _, axis := range axes {
 		if axis == "" {
 			continue

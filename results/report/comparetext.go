@@ -16,10 +16,16 @@ import (
 func CompareText(w io.Writer, c *Comparison) error {
 	out := bufio.NewWriter(w)
 	c.writeHeader(out)
+	if len(c.Pairings) > 1 {
+		c.writeOverview(out)
+	}
 	for i := range c.Pairings {
 		p := &c.Pairings[i]
 		if len(c.Pairings) > 1 {
-			writeRule(out, p.title())
+			if p.coverageOfAll().Common == 0 {
+				continue // the overview tells all there is
+			}
+			writeRule(out, fmt.Sprintf("%d: %s", i+1, p.title()))
 		}
 		p.writeCoverage(out)
 		if p.Overall.Pairs == 0 {
@@ -49,9 +55,62 @@ func (p *PairingComparison) title() string {
 	case p.Second == nil:
 		return p.First.String() + " (only in A)"
 	case *p.First == *p.Second:
-		return p.First.String()
+		return p.First.marked()
 	}
-	return p.First.String() + " | " + p.Second.String()
+	return p.First.marked() + " | " + p.Second.marked()
+}
+
+// marked is String with a word on a scripted model.
+func (p Pairing) marked() string {
+	if p.Scripted {
+		return p.String() + " (scripted model)"
+	}
+	return p.String()
+}
+
+// coverageOfAll is that of all axes.
+func (p *PairingComparison) coverageOfAll() Coverage {
+	if n := len(p.Coverage); n > 0 {
+		return p.Coverage[n-1]
+	}
+	return Coverage{}
+}
+
+// writeOverview prints a line for each agent and model of several.
+func (c *Comparison) writeOverview(w *bufio.Writer) {
+	fmt.Fprintf(w, "\nBy agent and model\n")
+	t := table{align: "lrrrrrrrl", header: []string{
+		"", "compared", "only A", "only B", "A", "B", "B-A", "p", "trends stay"}}
+	for i := range c.Pairings {
+		p := &c.Pairings[i]
+		writeHanging(w, fmt.Sprintf("%d  ", i+1), p.title())
+		g := p.Overall
+		all := p.coverageOfAll()
+		t.add(fmt.Sprint(i+1), count(g.Pairs), count(all.OnlyFirst), count(all.OnlySecond), fraction(g.First.Accuracy),
+			fraction(g.Second.Accuracy), signed(g.Difference), pText(g.P), p.answers())
+	}
+	t.write(w)
+	fmt.Fprintln(w, "trends stay: on how many axes; ?: cannot be told")
+}
+
+// answers counts the axes by whether the trends stay.
+func (p *PairingComparison) answers() string {
+	by := map[analysis.Answer]int{}
+	for _, a := range p.Axes {
+		if a.Trends != nil {
+			by[a.Trends.Stay]++
+		}
+	}
+	var parts []string
+	for _, word := range []analysis.Answer{analysis.Yes, analysis.No, analysis.CannotTell} {
+		if n := by[word]; n > 0 {
+			parts = append(parts, strings.Replace(fmt.Sprintf("%d %s", n, word), string(analysis.CannotTell), "?", 1))
+		}
+	}
+	if len(parts) == 0 {
+		return "–"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (c *Comparison) writeHeader(w *bufio.Writer) {
@@ -59,14 +118,19 @@ func (c *Comparison) writeHeader(w *bufio.Writer) {
 	c.First.writeLine(w, "A")
 	c.Second.writeLine(w, "B")
 	switch a, b := c.First.Scripted(), c.Second.Scripted(); {
+	case (a || b) && len(c.Pairings) > 1:
+		writeWrapped(w, "SCRIPTED MODEL where it is marked: a fixed policy played the model; "+
+			"these numbers say nothing about a real one")
 	case a && b:
-		writeWrapped(w, "SCRIPTED MODEL in both runs: a fixed policy played the model; these numbers say nothing about a real one")
+		writeWrapped(w, "SCRIPTED MODEL in both runs: a fixed policy played the model; "+
+			"these numbers say nothing about a real one")
 	case a || b:
 		run := "A"
 		if b {
 			run = "B"
 		}
-		writeWrapped(w, "SCRIPTED MODEL in "+run+": a fixed policy played the model; its numbers say nothing about a real one")
+		writeWrapped(w, "SCRIPTED MODEL in "+run+": a fixed policy played the model; "+
+			"its numbers say nothing about a real one")
 	}
 	c.writeDifferences(w)
 	versions := c.First.ScorerVersion
@@ -76,12 +140,14 @@ func (c *Comparison) writeHeader(w *bufio.Writer) {
 	writeWrapped(w, fmt.Sprintf("verdict %s (scorer %s)", c.Scorer, cmp.Or(versions, "none yet")))
 	for i, run := range []ComparedRun{c.First, c.Second} {
 		for _, d := range run.Drift {
-			writeWrapped(w, fmt.Sprintf("%c CONTINUED UNDER OTHER CONDITIONS since %s: %s", 'A'+i, stamp(d.At), d.Difference))
+			writeWrapped(w, fmt.Sprintf("%c CONTINUED UNDER OTHER CONDITIONS since %s: %s",
+				'A'+i, stamp(d.At), d.Difference))
 		}
 	}
 	switch {
 	case c.Withheld:
-		writeWrapped(w, "UNFINISHED: accuracies and answers are withheld; finish both runs with resume, or ask for them with --partial")
+		writeWrapped(w, "UNFINISHED: accuracies and answers are withheld; finish both runs with resume, "+
+			"or ask for them with --partial")
 	case !c.Complete:
 		writeWrapped(w, "PARTIAL: only the trials that are done in both runs so far are compared")
 	}
@@ -92,7 +158,11 @@ func (r *ComparedRun) writeLine(w *bufio.Writer, letter string) {
 	for _, p := range r.Pairings {
 		agents = append(agents, p.String())
 	}
-	text := fmt.Sprintf("%s: %s: %s; %s of %s trials done; network %s", letter, r.Name, strings.Join(agents, " and "),
+	who := strings.Join(agents, " and ")
+	if len(agents) > 2 {
+		who = fmt.Sprintf("%d agents and models", len(agents))
+	}
+	text := fmt.Sprintf("%s: %s: %s; %s of %s trials done; network %s", letter, r.Name, who,
 		count(r.Trials.Done), count(r.Trials.Planned), r.Network)
 	if r.Filter != "" {
 		text += "; only " + r.Filter
@@ -142,7 +212,7 @@ func (p *PairingComparison) writeCoverage(w *bufio.Writer) {
 			"such a trial speaks for no agent and is not compared.")
 	}
 	if other > 0 {
-		writeWrapped(w, fmt.Sprintf("%s trials have another task under the same id and are not compared.", count(other)))
+		writeWrapped(w, fmt.Sprintf("trials with another task under the same id, which are not compared: %s", count(other)))
 	}
 }
 
@@ -155,8 +225,9 @@ func (p *PairingComparison) writeTrends(w *bufio.Writer, c *Comparison) {
 		writeHanging(w, "  ", p.Axes[i].Sentence())
 	}
 	writeHanging(w, "  ", levelSentence(p.Overall))
-	writeWrapped(w, fmt.Sprintf("yes: accuracy falls, rises or stays level (slope within ±%.2f per doubling) with size in both "+
-		"runs, and the 95 %% intervals of the slopes overlap. no: they have no point in common. All else cannot be told.",
+	writeWrapped(w, fmt.Sprintf("yes: accuracy falls, rises or stays level (slope within ±%.2f per doubling) "+
+		"with size in both runs, and the 95 %% intervals of the slopes overlap. no: they have no point in common. "+
+		"All else cannot be told.",
 		analysis.LevelMargin))
 }
 
@@ -300,7 +371,8 @@ func (f *Flip) write(w *bufio.Writer, why string) {
 func (p *PairingComparison) writeFigures(w *bufio.Writer) {
 	fmt.Fprintf(w, "\nPer trial: calls, tokens and time of the attempt that counts (means)\n")
 	if p.VersionsDiffer() {
-		writeWrapped(w, "THE AGENTS' VERSIONS DIFFER: compare calls, not tokens; a CLI may count or cut its requests otherwise")
+		writeWrapped(w, "THE AGENTS' VERSIONS DIFFER: compare calls, not tokens; "+
+			"a CLI may count or cut its requests otherwise")
 	}
 	t := table{align: "ll", header: []string{"axis", "", "pairs", "A", "B", "B/A", "p"}}
 	groups := []ComparedGroup{}

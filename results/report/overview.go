@@ -16,7 +16,8 @@ func writeOverview(w *bufio.Writer, r *Report) {
 	fmt.Fprintf(w, "\nAccuracy by agent and axis (%s verdict)\n", r.Header.Scorer)
 	axes := axesOf(r)
 	for i, p := range r.Pairings {
-		fmt.Fprintln(w, shorten(oneLine(fmt.Sprintf("%d  %s%s", i+1, headerPairing(p.Header), scriptedMark(p.Header))), 80))
+		name := fmt.Sprintf("%d  %s%s", i+1, headerPairing(p.Header), scriptedMark(p.Header))
+		fmt.Fprintln(w, shorten(name, 80))
 	}
 	t := table{header: []string{"", "trials"}}
 	for _, a := range axes {

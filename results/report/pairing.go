@@ -80,7 +80,8 @@ func (p *pairings) find(key pairingKey) int {
 	if best >= 0 {
 		return best
 	}
-	p.list = append(p.list, results.Pairing{Agent: results.Agent{Name: key.agent, Version: key.version}, Model: key.model})
+	agent := results.Agent{Name: key.agent, Version: key.version}
+	p.list = append(p.list, results.Pairing{Agent: agent, Model: key.model})
 	return len(p.list) - 1
 }
 

@@ -165,7 +165,8 @@ func (f *figure) drawText(c draw.Canvas, legend [][]legendEntry) {
 			colour, mark := lineLook(e.line)
 			end := x + vg.Points(sampleWidth)
 			c.StrokeLine2(draw.LineStyle{Color: colour, Width: vg.Points(1.6)}, x, y, end, y)
-			c.DrawGlyph(draw.GlyphStyle{Color: colour, Radius: vg.Points(2.6), Shape: mark}, vg.Point{X: (x + end) / 2, Y: y})
+			glyph := draw.GlyphStyle{Color: colour, Radius: vg.Points(2.6), Shape: mark}
+			c.DrawGlyph(glyph, vg.Point{X: (x + end) / 2, Y: y})
 			c.FillText(textStyle(8.5), vg.Point{X: end + vg.Points(4), Y: y + vg.Points(1)}, f.names[e.line])
 		}
 	}
@@ -244,7 +245,8 @@ func pairingsFigure(r *Report) *figure {
 	}
 	for _, of := range r.Pairings {
 		h := of.Header
-		f.names = append(f.names, shorten(oneLine(fmt.Sprintf("%s %s, %s", h.Agent, h.Version, h.Model)), 44)+scriptedMark(h))
+		name := oneLine(fmt.Sprintf("%s %s, %s", h.Agent, h.Version, h.Model))
+		f.names = append(f.names, shorten(name, 44)+scriptedMark(h))
 	}
 	if len(row) > 0 {
 		f.rows = folded(row)

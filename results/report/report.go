@@ -5,9 +5,11 @@
 //
 // [Build] reduces the results of a store to a [Report] by one verdict; [Text],
 // [JSON] and [CSV] print it, [Chart] draws it. [BuildBoth] sets two verdicts side
-// by side and says where they differ and why. [Export] and [BuildStatus] read the results
-// directly. None of them knows how the results came about or where they are
-// stored, and none prints a number that it does not know as zero.
+// by side and says where they differ and why, [Compare] two runs on the trials that
+// both have. A run of several agents and models has a part for each. [Export] and
+// [BuildStatus] read the results directly. None of them knows how the results came
+// about or where they are stored, and none prints a number that it does not know
+// as zero.
 package report
 
 import (
@@ -53,6 +55,9 @@ type Report struct {
 	// UsageNotes counts the attempts whose agent counts its tokens otherwise
 	// than they were metered from the wire.
 	UsageNotes int `json:"attempts_with_usage_note"`
+	// OtherLimits counts the attempts whose box had other limits in force than
+	// were wanted.
+	OtherLimits int `json:"attempts_with_other_limits,omitempty"`
 
 	Drift []results.Drift `json:"drift,omitempty"`
 
@@ -98,6 +103,12 @@ type Header struct {
 	// that has cost; both empty where a gateway's address was asked.
 	TLS    string   `json:"tls,omitempty"`
 	Losses []string `json:"losses,omitempty"`
+	// Which part of the grid the run has, where it is not all of it, and where
+	// its trials come from.
+	Limit  int             `json:"limit,omitempty"`
+	Shard  string          `json:"shard,omitempty"`
+	Merged []string        `json:"merged,omitempty"`
+	Origin *results.Origin `json:"origin,omitempty"`
 }
 
 // Counts are trials by state.
@@ -195,10 +206,12 @@ func header(l results.Lock, pairs []results.Pairing, scorer string) Header {
 		Name: l.Run, Program: l.Program, Grid: l.Tasks.Grid, Seed: l.Tasks.Seed,
 		Scorer: scorer, ScorerVersion: l.VerdictVersion(scorer),
 		TimeoutSeconds: l.TimeoutSeconds, Network: l.Network,
+		Limit: l.Limit, Shard: l.Shard.String(), Merged: l.Merged, Origin: l.Origin,
 	}
 	var agents, versions, models []string
 	for _, p := range pairs {
-		agents, versions, models = append(agents, p.Agent.Name), append(versions, p.Agent.Version), append(models, p.Model)
+		agents, versions = append(agents, p.Agent.Name), append(versions, p.Agent.Version)
+		models = append(models, p.Model)
 		h.Scripted = h.Scripted || p.Provider.Scripted
 		h.Attempts = max(h.Attempts, cmp.Or(p.Retry.Attempts, l.Retry.Attempts))
 	}
@@ -232,6 +245,7 @@ type builder struct {
 	versions            map[string]bool // of the verdicts
 	notComputed, differ int
 	usageNotes          int
+	otherLimits         int
 
 	tasks taskTallies
 }
@@ -251,6 +265,9 @@ func (b *builder) add(t *results.TrialResult) {
 	for _, a := range t.Attempts {
 		if a.UsageNote != "" {
 			b.usageNotes++
+		}
+		if a.Effective != "" {
+			b.otherLimits++
 		}
 	}
 	c := t.Cell
@@ -364,7 +381,7 @@ func (b *builder) tables(opts Options) *Report {
 	withheld := !complete && !opts.Partial
 	r := &Report{
 		Complete: complete, Withheld: withheld, Trials: b.counts,
-		NotComputed: b.notComputed, Differ: b.differ, UsageNotes: b.usageNotes,
+		NotComputed: b.notComputed, Differ: b.differ, UsageNotes: b.usageNotes, OtherLimits: b.otherLimits,
 		Overall:    b.overall.group(groupKey{}, withheld),
 		ByAxisSize: groups(b.axisSize, withheld), ByRefactoring: groups(b.refactor, withheld),
 		ByCode:   groups(b.code, withheld),

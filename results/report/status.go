@@ -229,7 +229,8 @@ func (s *Status) writePairings(w *bufio.Writer) {
 		return
 	}
 	fmt.Fprintln(w)
-	t := table{align: "l", header: []string{"agent and model", "planned", "done", "running", "solved", "no outcome", "cost"}}
+	t := table{align: "l", header: []string{
+		"agent and model", "planned", "done", "running", "solved", "no outcome", "cost"}}
 	for _, p := range s.Pairings {
 		name := shorten(oneLine(p.Agent+", "+p.Model), 28)
 		if p.Scripted {

@@ -89,6 +89,9 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 	for _, line := range wrap(fmt.Sprintf("grid %s; seed %d", h.Grid, h.Seed), 96) {
 		fmt.Fprintln(w, line)
 	}
+	for _, line := range partLines(h) {
+		fmt.Fprintln(w, line)
+	}
 	var verdicts []string
 	for _, r := range reports {
 		verdicts = append(verdicts, fmt.Sprintf("%s (scorer %s)", r.Header.Scorer, cmp.Or(r.Header.ScorerVersion, "none yet")))
@@ -111,6 +114,31 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 		fmt.Fprintf(w, "the verdicts differ on %s trials; see where and why with --scorer both\n", count(n))
 	}
 	writeCompleteness(w, reports)
+}
+
+// partLines say which part of the grid a run has, and whose trials they are.
+func partLines(h Header) []string {
+	var lines []string
+	if h.Limit > 0 {
+		lines = append(lines, fmt.Sprintf("only the first %s tasks of the grid", count(h.Limit)))
+	}
+	if h.Shard != "" {
+		lines = append(lines, "only part "+h.Shard+" of the plan")
+	}
+	if len(h.Merged) > 0 {
+		lines = append(lines, wrap("united from "+oneLine(strings.Join(h.Merged, ", ")), 96)...)
+	}
+	if o := h.Origin; o != nil {
+		text := "rerun of " + o.Run
+		if o.Replay {
+			text = "REPLAY of " + o.Run + ": its recorded answers were given again, no model was asked"
+		}
+		if o.Filter != "" {
+			text += "; trials by " + o.Filter
+		}
+		lines = append(lines, wrap(oneLine(text), 96)...)
+	}
+	return lines
 }
 
 // runTitle names the run, with its agent and model where there is one.
@@ -252,6 +280,10 @@ func writeEffort(w *bufio.Writer, r *Report) {
 	if r.UsageNotes > 0 {
 		writeWrapped(w, fmt.Sprintf("attempts whose agent counts its tokens otherwise than the wire, whose figures these are: "+
 			"%s; which ones: cabra-run report %s --usage", count(r.UsageNotes), r.Header.Name))
+	}
+	if r.OtherLimits > 0 {
+		writeWrapped(w, fmt.Sprintf("attempts whose box had other limits in force than were wanted: %s; which: cabra-run show %s TASK",
+			count(r.OtherLimits), r.Header.Name))
 	}
 	if len(r.ByAxisSize) > 1 {
 		writeEffortBySize(w, r)

@@ -136,3 +136,13 @@ func BenchmarkCounts(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRecord records trials with full sync, eight at a time.
+func BenchmarkRecord(b *testing.B) {
+	w, err := Record(context.Background(), filepath.Join(b.TempDir(), "r"), b.N, 8)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(w.PerSecond(), "trials/s")
+	b.ReportMetric(float64(w.TrialBytes), "B/trial")
+}

@@ -7,6 +7,7 @@ package resultstest
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
@@ -134,9 +135,7 @@ func CheckFolder(t testing.TB, store *results.Store) {
 			for p := a.Path; p != "."; p = path.Dir(p) {
 				want[p] = true
 			}
-			if _, err := os.Stat(filepath.Join(store.AttemptDir(a.Attempt), results.AttemptFile)); err != nil {
-				t.Errorf("%s attempt %d: %v", tr.TaskID, a.Number, err)
-			}
+			checkArtefacts(t, store, a.Attempt)
 		}
 	}
 	err := fs.WalkDir(os.DirFS(store.Dir()), ".", func(name string, d fs.DirEntry, err error) error {
@@ -153,6 +152,20 @@ func CheckFolder(t testing.TB, store *results.Store) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// checkArtefacts wants the attempt's folder to say of it what its row says: one
+// that came to its end is not taken for one that was cut off.
+func checkArtefacts(t testing.TB, store *results.Store, a results.Attempt) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(store.AttemptDir(a), results.AttemptFile))
+	var told results.Attempt
+	if err == nil {
+		err = json.Unmarshal(text, &told)
+	}
+	if err != nil || told.Outcome != a.Outcome || told.TrialKey != a.TrialKey || told.Number != a.Number {
+		t.Errorf("%s says %s, its row %s: %v", a.Path, told.Outcome, a.Outcome, err)
 	}
 }
 

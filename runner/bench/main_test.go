@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/pprof"
 	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -23,6 +24,10 @@ func TestMain(m *testing.M) {
 		n, _ := strconv.Atoi(os.Args[2])
 		if f := os.Getenv("HEAP"); f != "" {
 			Peak = func() {
+				if os.Getenv("QUIT") != "" {
+					syscall.Kill(os.Getpid(), syscall.SIGQUIT)
+					select {}
+				}
 				w, _ := os.Create(f)
 				pprof.Lookup("heap").WriteTo(w, 0)
 				w.Close()
@@ -30,6 +35,11 @@ func TestMain(m *testing.M) {
 				pprof.Lookup("goroutine").WriteTo(w, 1)
 				w.Close()
 			}
+		}
+		if f := os.Getenv("CPU"); f != "" {
+			w, _ := os.Create(f)
+			pprof.StartCPUProfile(w)
+			defer pprof.StopCPUProfile()
 		}
 		r, err := Orchestrate(context.Background(), n, os.Args[3], []string{os.Args[0], "boxes"})
 		if err != nil {

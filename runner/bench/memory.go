@@ -173,8 +173,12 @@ func (m *Memory) watch(ctx context.Context, s *runner.Sweep, model *answeredOnce
 		}
 	}
 	m.RSS, m.Goroutines, m.Files = procField("VmRSS"), runtime.NumGoroutine(), openFiles()
-	runtime.GC()
 	var st runtime.MemStats
+	for range 6 {
+		runtime.GC()
+		runtime.ReadMemStats(&st)
+		fmt.Fprintln(os.Stderr, st.HeapAlloc>>20, st.StackInuse>>20)
+	}
 	runtime.ReadMemStats(&st)
 	if Peak != nil {
 		Peak()

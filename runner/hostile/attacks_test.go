@@ -122,7 +122,7 @@ func onProcesses() []attack {
 		{name: "forkbomb", aim: "a fork bomb that stays", want: one(timedOut, pids), set: within},
 		{name: "forkbomb-left", program: "forkbomb", args: []string{"leave"}, aim: "a fork bomb that outlives its agent", want: one(agentErr, pids)},
 		{name: "threads", program: "forkbomb", args: []string{"threads"}, aim: "threads and processes without end",
-			want: one(timedOut, agentErr, pids), set: within},
+			want: one(timedOut, agentErr, pids, memory), set: within},
 		{name: "balloon", args: []string{"heap"}, aim: "memory without end", want: one(memory), quick: true, set: small},
 		{name: "balloons", program: "balloon", args: []string{"children"}, aim: "memory of children without end", want: one(timedOut, memory),
 			set: func(s *runner.Settings) { small(s); within(s) }},

@@ -23,6 +23,7 @@ type Box struct {
 	image     imageFacts
 	env       []string
 	workspace workspace // nil without one
+	creation  string    // names it by its label
 	id        string
 	uid       int
 	created   time.Time
@@ -48,7 +49,7 @@ type Box struct {
 
 func newBox(e *Engine, p *plan) *Box {
 	return &Box{
-		e: e, image: p.image, env: p.spec.Env, created: time.Now(),
+		e: e, creation: p.creation, image: p.image, env: p.spec.Env, created: time.Now(),
 		files:  slices.Sorted(maps.Keys(p.spec.Workspace)),
 		limits: p.limits, home: p.spec.Home, noScratch: p.spec.NoScratch,
 		commands: map[*process]struct{}{},
@@ -373,13 +374,16 @@ func (b *Box) Remove(ctx context.Context) error {
 	if b.workspace != nil {
 		errs = append(errs, fault(context.WithoutCancel(ctx), "removing workspace", b.workspace.remove(ctx)))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	err := errors.Join(errs...)
 	b.e.mu.Lock()
-	delete(b.e.boxes, b)
-	b.e.mu.Unlock()
-	return nil
+	defer b.e.mu.Unlock()
+	if err == nil {
+		delete(b.e.boxes, b)
+		delete(b.e.lost, b.creation)
+	} else {
+		b.e.lost[b.creation] = struct{}{}
+	}
+	return err
 }
 
 // removeContainer removes a container by force and returns when it is gone.

@@ -156,8 +156,7 @@ func nameTaken(err error) bool {
 	return err != nil && (cerrdefs.IsConflict(err) || strings.Contains(err.Error(), "is already in use"))
 }
 
-// undo removes whatever a failed Create has made. What cannot be removed now
-// is tried again at the next Create, and kept as ownerless for a later Reap.
+// undo removes whatever a failed Create has made.
 func (e *Engine) undo(ctx context.Context, box *Box, p *plan) error {
 	err := errors.Join(e.removeCreation(ctx, p.creation), box.Remove(ctx))
 	if err != nil {
@@ -183,7 +182,9 @@ func (e *Engine) removeCreation(ctx context.Context, creation string) error {
 	return errors.Join(errs...)
 }
 
-// findLost removes what earlier creations may have left when they failed.
+// findLost removes what could not be removed when it should have been: the
+// engine was away, or an answer was lost. What cannot be removed now either is
+// left to the next call, and at last to another process's Reap.
 func (e *Engine) findLost(ctx context.Context) {
 	e.mu.Lock()
 	lost := slices.Collect(maps.Keys(e.lost))
@@ -200,6 +201,7 @@ func (e *Engine) findLost(ctx context.Context) {
 		}
 		e.mu.Lock()
 		delete(e.lost, creation)
+		maps.DeleteFunc(e.boxes, func(b *Box, _ struct{}) bool { return b.creation == creation })
 		e.mu.Unlock()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,7 @@ type Options struct {
 // api is what this package asks of the engine's client.
 type api interface {
 	Close() error
+	HTTPClient() *http.Client
 	Info(ctx context.Context) (system.Info, error)
 	ServerVersion(ctx context.Context) (types.Version, error)
 	Events(ctx context.Context, o events.ListOptions) (<-chan events.Message, <-chan error)
@@ -114,7 +116,7 @@ type Engine struct {
 	transport string
 	images    map[string]imageFacts // by ID, which never changes its meaning
 	boxes     map[*Box]struct{}     // not yet removed
-	lost      map[string]struct{}   // creations that failed and may have left something
+	lost      map[string]struct{}   // creations that may have left something, for the next one to remove
 }
 
 // New connects to an engine and registers this process as an owner of boxes.
@@ -178,8 +180,10 @@ func (o Options) orDefaults() (Options, error) {
 	return o, err
 }
 
-// Info asks the engine who it is.
+// Info asks the engine who it is, on a new connection: one that shuts down
+// still answers on those that it has, and takes no other.
 func (e *Engine) Info(ctx context.Context) (sandbox.Info, error) {
+	e.api.HTTPClient().CloseIdleConnections()
 	info, _, err := e.ask(ctx)
 	if err == nil {
 		e.mu.Lock()
@@ -241,6 +245,7 @@ func (e *Engine) chooseTransport(info sandbox.Info, remapped bool) string {
 // Close gives up the ownership lock and the connections. The lock's file stays
 // when boxes were left behind, so that a later Reap knows them to be ownerless.
 func (e *Engine) Close() error {
+	e.findLost(context.Background())
 	e.mu.Lock()
 	left := len(e.boxes) + len(e.lost)
 	e.mu.Unlock()

@@ -12,10 +12,12 @@ import (
 	"cabra-run/sandbox"
 )
 
-// Reap removes boxes, volumes and workspaces whose owner is dead. One that
+// Reap removes boxes, volumes and workspaces whose owner is dead, and those
+// which this owner could not remove when it should have. One that
 // cannot be removed does not keep the others; the errors are joined.
 func (e *Engine) Reap(ctx context.Context) (sandbox.Reaped, error) {
 	var r sandbox.Reaped
+	e.findLost(ctx)
 	all, err := e.things(ctx)
 	if err != nil {
 		return r, err

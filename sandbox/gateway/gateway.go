@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cabra-run/sandbox/gateway/price"
@@ -47,6 +48,8 @@ type Options struct {
 // Gateway makes sessions and holds the state that they share per provider.
 type Gateway struct {
 	o Options
+	// sessions are those that are open.
+	sessions atomic.Int64
 
 	mu     sync.Mutex
 	queues map[string]*queue

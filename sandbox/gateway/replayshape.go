@@ -109,6 +109,7 @@ type shapeReader struct {
 
 	definitions []shapeItem // of the tools
 	settings    []string
+	nested      bool // a request within the request was read
 }
 
 // addressOf is where a request goes without the model's name, with the part of
@@ -152,7 +153,8 @@ func (r *shapeReader) member(m member, stream *bool) {
 		r.content(voice{TextSystem, "system"}, m.value)
 	case folded == "messages" || folded == "contents" || folded == "input":
 		r.conversation(m.value)
-	case folded == "generatecontentrequest":
+	case folded == "generatecontentrequest" && !r.nested:
+		r.nested = true // once: there is no end to how deep one could lie
 		for inner := range membersOf(m.value) {
 			r.member(inner, stream)
 		}
@@ -251,11 +253,12 @@ func (r *shapeReader) content(by voice, raw []byte) {
 			r.part(by, fieldsOf(part), part)
 		}
 	case '{':
-		if parts := fieldsOf(raw)["parts"]; parts != nil {
+		f := fieldsOf(raw)
+		if parts := f["parts"]; parts != nil && parts[0] != '{' {
 			r.content(by, parts)
 			return
 		}
-		r.part(by, fieldsOf(raw), raw)
+		r.part(by, f, raw)
 	}
 }
 

@@ -157,6 +157,7 @@ func FuzzShape(f *testing.F) {
 	}
 	f.Add("/responses", `{"input":[{"type":"x_call","call_id":"x"},{"tools":[{"tools":[{"function":{}}]}]},[],7,null,"t"]}`)
 	f.Add("/chat/completions", `{"messages":[{"role":"\n","content":{"parts":[["x"]]},"tool_calls":[[1]],"tool_call_id":{}}],"tools":[1,[2],{"function":"x"}]}`)
+	f.Add("/messages", `{"messages":[{"role":"user","content":`+strings.Repeat(`{"parts":`, 200)+`1`+strings.Repeat(`}`, 200)+`}]}`)
 	f.Add(geminiStream, `{"contents":[{"parts":[{"functionCall":[]},{"functionResponse":"x"}]}],"generateContentRequest":{"generateContentRequest":{}}}`)
 	f.Fuzz(func(t *testing.T, path, body string) {
 		at, err := url.ParseRequestURI(path)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -30,6 +31,8 @@ type Session struct {
 	root     string // "/<token>"
 	scripted bool
 	replay   *Replay // the upstream, where it is one: it costs nothing
+
+	sessions *atomic.Int64 // the gateway's count of open ones
 
 	server *http.Server
 	ctx    context.Context // ends with Close
@@ -51,6 +54,10 @@ type Session struct {
 
 	storing sync.Mutex // one OnExchange at a time
 }
+
+// manySessions is from how many open ones on a connection is closed after each
+// answer. One at rest takes 20 KB of ours, a new one costs a box next to nothing.
+const manySessions = 1000
 
 func newSession(g *Gateway, o SessionOptions, token string) *Session {
 	s := &Session{
@@ -79,6 +86,8 @@ func newSession(g *Gateway, o SessionOptions, token string) *Session {
 	s.stats.LastActivity = time.Now()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.server = s.newServer()
+	s.sessions = &g.sessions
+	s.server.SetKeepAlivesEnabled(s.sessions.Add(1) <= manySessions)
 	return s
 }
 
@@ -122,6 +131,9 @@ func (s *Session) Serve(ctx context.Context, l net.Listener) error {
 // stop refuses new requests and cancels those in flight.
 func (s *Session) stop() {
 	s.mu.Lock()
+	if !s.closed {
+		s.sessions.Add(-1)
+	}
 	s.closed = true
 	s.mu.Unlock()
 	s.cancel()

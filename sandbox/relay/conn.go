@@ -24,6 +24,7 @@ const Port = wire.Port
 type Conn struct {
 	guard   *guard
 	session *yamux.Session
+	pinger  *time.Timer
 	done    chan struct{}
 	port    int // announced by the relay
 }
@@ -42,7 +43,8 @@ func Accept(ctx context.Context, stdio io.ReadWriteCloser, b Bounds) (*Conn, err
 		return nil, fmt.Errorf("setting up the relay's stream: %w", err)
 	}
 	c := &Conn{guard: g, session: session, done: make(chan struct{})}
-	go c.watch()
+	c.pinger = time.AfterFunc(b.Ping, c.ping)
+	g.whenEnded(c.finish)
 	if err := c.greet(ctx); err != nil || c.Err() != nil {
 		c.guard.end(err)
 		<-c.done
@@ -74,33 +76,24 @@ func (c *Conn) greet(ctx context.Context) error {
 	return nil
 }
 
-// watch ends the connection when the box does not answer for too long, and
-// waits for the end of the session, whoever wanted it.
-func (c *Conn) watch() {
-	tick := time.NewTicker(c.guard.bounds.Ping)
-	defer tick.Stop()
-	for alive := true; alive; {
-		select {
-		case <-c.session.CloseChan():
-			alive = false
-		case <-tick.C:
-			alive = c.ping()
-		}
-	}
+// finish brings everything to its end once the stream has come to it. There is
+// no goroutine that waits for this: thousands of connections may be open.
+func (c *Conn) finish() {
+	c.pinger.Stop()
 	<-c.session.CloseChan()
 	c.session.Close() // returns when its goroutines have ended
-	c.guard.Close()   // in case that it ended without a cause
 	close(c.done)
 }
 
-// ping reports whether the session goes on.
-func (c *Conn) ping() bool {
+// ping ends the connection when the box does not answer for too long.
+func (c *Conn) ping() {
 	silence := time.AfterFunc(c.guard.bounds.Stuck, func() {
 		c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
 	})
 	defer silence.Stop()
-	_, err := c.session.Ping()
-	return err == nil
+	if _, err := c.session.Ping(); err == nil && c.Err() == nil {
+		c.pinger.Reset(c.guard.bounds.Ping)
+	}
 }
 
 // Accept waits for the next connection of the agent. After the end of the

@@ -34,7 +34,8 @@ type guard struct {
 	ended chan struct{} // closed at the end
 
 	mu      sync.Mutex
-	cause   error // the first reason for an end
+	cause   error  // the first reason for an end
+	after   func() // what is to be done then
 	account account
 }
 
@@ -72,7 +73,7 @@ func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 	r, w := io.Pipe()
 	g := &guard{
 		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, headBytes),
-		ended: make(chan struct{}),
+		ended:   make(chan struct{}),
 		account: account{bounds: b, streams: map[uint32]*stream{}},
 	}
 	go g.pull(w)
@@ -225,9 +226,23 @@ func (g *guard) end(cause error) error {
 	}
 	g.cause = cause
 	close(g.ended)
+	if g.after != nil {
+		go g.after()
+	}
 	g.pipe.CloseWithError(cause)
 	g.rw.Close()
 	return cause
+}
+
+// whenEnded has f called after the end, once.
+func (g *guard) whenEnded(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cause != nil {
+		go f()
+		return
+	}
+	g.after = f
 }
 
 // why is the cause of the end, nil before it.

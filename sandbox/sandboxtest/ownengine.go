@@ -216,6 +216,19 @@ func (o *Own) Containers() []string {
 	return strings.Fields(o.do("ps", "--all", "--quiet", "--no-trunc"))
 }
 
+// ContainersOf lists the IDs of the containers whose trial begins so.
+func (o *Own) ContainersOf(trial string) []string {
+	var ids []string
+	lines := o.do("ps", "--all", "--no-trunc", "--filter", "label=cabra.trial", "--format", `{{.ID}} {{.Label "cabra.trial"}}`)
+	for line := range strings.Lines(lines) {
+		id, of, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(of, trial) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Volumes lists the names of all volumes.
 func (o *Own) Volumes() []string { return strings.Fields(o.do("volume", "ls", "--quiet")) }
 
