@@ -13,7 +13,8 @@ const helperVar = "CABRA_TEST_HELPER"
 
 func TestMain(m *testing.M) {
 	helpers := map[string]func(dir string) error{"writer": runWriter, "full": runFull, "readonly": runReadOnly,
-		"merge": runMerge}
+		"merge": runMerge, "nowal": runNoWAL, "nolocks": runNoLocks,
+		"fuse": runFuse, "faults": runFaults, "dblock": runDBLock}
 	name := os.Getenv(helperVar)
 	if name == "" {
 		os.Exit(m.Run())

@@ -82,10 +82,18 @@ func runFull(dir string) error {
 	if err := artefactsWhenFull(s, key); err != nil {
 		return err
 	}
+	end := ended(results.Attempt{TrialKey: key, Number: 1}, results.NoOutput)
+	end.Reason = strings.Repeat("r", 5000) // more than what is free in a page
+	if err := wantHint(s.Collected(ctx, end), "free space"); err != nil {
+		return err
+	}
 	if err := ballast.Truncate(0); err != nil {
 		return err
 	}
 	if err := s.AddExchange(ctx, key, 1, results.Exchange{Seq: kept + 1}); err != nil {
+		return fmt.Errorf("after making room: %w", err)
+	}
+	if err := errors.Join(s.Collected(ctx, end), s.CheckBooks(ctx)); err != nil {
 		return fmt.Errorf("after making room: %w", err)
 	}
 	if err := s.Close(); err != nil {

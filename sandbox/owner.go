@@ -175,20 +175,36 @@ func RemoveStaleLocks(stateDir string, inUse map[string]bool) error {
 		if inUse[path] || !strings.HasSuffix(path, ".lock") {
 			continue
 		}
-		if free, err := lockIsFree(path); err != nil || !free {
-			continue
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, removeIfFree(path))
 	}
 	return errors.Join(errs...)
+}
+
+// removeIfFree removes a lock file while it holds the lock, so that nobody takes
+// it in between.
+func removeIfFree(path string) error {
+	fd, err := openLock(path)
+	if err != nil {
+		return nil // somebody else's, or gone
+	}
+	defer unix.Close(fd)
+	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func openLock(path string) (fd int, err error) {
+	return unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 }
 
 // lockIsFree tries the lock of path and gives it back at once. The error says
 // that the file cannot be opened as a lock file here.
 func lockIsFree(path string) (bool, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := openLock(path)
 	if err != nil {
 		return false, err
 	}

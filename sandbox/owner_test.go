@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -150,7 +151,7 @@ func TestOwnerBesideReapers(t *testing.T) {
 	dir := t.TempDir()
 	stop := make(chan struct{})
 	var reapers sync.WaitGroup
-	for range 2 {
+	for range 4 {
 		reapers.Go(func() {
 			for {
 				select {
@@ -158,7 +159,7 @@ func TestOwnerBesideReapers(t *testing.T) {
 					return
 				default:
 				}
-				if err := sandbox.RemoveStaleLocks(dir, nil); err != nil {
+				if err := RemoveStaleLocks(dir, nil); err != nil {
 					t.Error(err)
 					return
 				}
@@ -166,12 +167,12 @@ func TestOwnerBesideReapers(t *testing.T) {
 		})
 	}
 	for range 2000 {
-		o, err := sandbox.AcquireOwner(dir)
+		o, err := AcquireOwner(dir)
 		if err != nil {
 			t.Error(err)
 			break
 		}
-		if l := o.Label.Liveness(); l != sandbox.Alive {
+		if l := o.Label.Liveness(); l != Alive {
 			t.Errorf("a living owner is taken for %d", l)
 		}
 		if err := o.Close(true); err != nil {

@@ -58,7 +58,8 @@ box one that costs nothing. The box is removed at the end.`,
 	f := cmd.Flags()
 	f.IntVar(&o.attempt, "attempt", 0, "begin with the code as this attempt left it")
 	f.IntVar(&o.repetition, "repetition", 0, "this repetition of the task")
-	f.StringVar(&o.filter, "filter", "", "which of several trials of the task, such as 'agent=codex' (see: cabra-run rerun --help)")
+	f.StringVar(&o.filter, "filter", "",
+		"which of several trials of the task, such as 'agent=codex' (see: cabra-run rerun --help)")
 	f.StringVar(&o.model, "model", "", "model connection of the box: scripted[:BEHAVIOUR] (default: none)")
 	f.StringVar(&o.keep, "keep-output", "", "new or empty folder to copy the workspace into at the end")
 	f.StringVar(&o.base, "base", "", "base image: pull, bootstrap or an image")
@@ -140,11 +141,14 @@ func (o *debugOptions) pick(ctx context.Context, store *results.Store, task stri
 	for _, t := range found {
 		names = append(names, fmt.Sprintf("repetition %d of %s with %s", t.Repetition, t.Agent, t.Model))
 	}
-	return found[0], usagef("task %q has several trials here: %s; choose by --repetition and --filter", task, strings.Join(names, ", "))
+	return found[0], usagef("task %q has several trials here: %s; choose by --repetition and --filter",
+		task, strings.Join(names, ", "))
 }
 
 // workspace is what the box is to hold.
-func (o *debugOptions) workspace(ctx context.Context, store *results.Store, t results.TrialResult) (runner.DebugOptions, error) {
+func (o *debugOptions) workspace(
+	ctx context.Context, store *results.Store, t results.TrialResult,
+) (runner.DebugOptions, error) {
 	out := runner.DebugOptions{Trial: t.Trial, Number: max(o.attempt, 1), Offline: o.model == ""}
 	task, err := plannedTask(ctx, store.Lock(), t.Trial)
 	if err != nil {
@@ -190,7 +194,9 @@ func plannedTask(ctx context.Context, lock results.Lock, t results.Trial) (*task
 
 // ready connects to the engine and makes the pairing of the trial again, without
 // the model that it had.
-func (o *debugOptions) ready(ctx context.Context, a *app, lock results.Lock, t results.Trial) (_ *kit, _ *runner.Pairing, err error) {
+func (o *debugOptions) ready(
+	ctx context.Context, a *app, lock results.Lock, t results.Trial,
+) (_ *kit, _ *runner.Pairing, err error) {
 	p, ag, err := o.pairing(lock, t)
 	if err != nil {
 		return nil, nil, err
@@ -262,7 +268,9 @@ func lockedImage(lock results.Lock, ag agent.Agent) string {
 
 // openBox makes the box from the run's own image; where the engine has that no
 // more, from the one that a new run would get.
-func (o *debugOptions) openBox(ctx context.Context, a *app, s *runner.Sweep, p *runner.Pairing, what runner.DebugOptions) (*runner.DebugBox, error) {
+func (o *debugOptions) openBox(
+	ctx context.Context, a *app, s *runner.Sweep, p *runner.Pairing, what runner.DebugOptions,
+) (*runner.DebugBox, error) {
 	if p.Image != "" {
 		box, err := s.Debug(ctx, p, what)
 		if !sandbox.IsFault(err, sandbox.FaultNoImage) {

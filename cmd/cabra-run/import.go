@@ -32,11 +32,11 @@ type importOptions struct {
 func newImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "take answers that another harness recorded into a run",
+		Short: "take a packed run, or answers that another harness recorded",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newImportResponses(a))
+	cmd.AddCommand(newImportResponses(a), newImportBundle(a))
 	return cmd
 }
 

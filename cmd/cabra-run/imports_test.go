@@ -31,6 +31,8 @@ var mayImport = map[string][]string{
 	"sandbox/gateway":  {"sandbox"},
 	"images":           {"sandbox", "sandbox/docker"}, // for finding the engine in one way
 	"runner":           nil,                           // all of ours but cmd
+	"runner/admission": {"sandbox"},
+	"runner/control":   {"sandbox"},
 	"runner/agent":     {"tasks", "sandbox", "results/trace"},
 	"runner/model":     {"tasks", "sandbox/gateway"},
 	"runner/score":     {"tasks", "tasks/mt", "sandbox", "results"},

@@ -250,18 +250,29 @@ func listRuns(ctx context.Context, a *app) error {
 }
 
 func newExport(a *app) *cobra.Command {
-	var csv, jsonl bool
+	var csv, jsonl, pack, withImages bool
 	var out string
 	scorer := verdictFlag{both: true}
 	cmd := &cobra.Command{
-		Use:   "export RUN --csv|--jsonl",
-		Short: "print one line per trial",
-		Long: `Prints one line per trial. Each line has both verdicts with their reasons; its
+		Use:   "export RUN --csv|--jsonl|--bundle",
+		Short: "print one line per trial, or pack the whole run into one file",
+		Long: `With --bundle packs the run with all its artefacts into one file (tar in zstd), also
+while the run goes on; with --with-images the images that it was made with too. On
+another machine "import bundle" unpacks it, to be looked at, scored again or replayed.
+
+Otherwise prints one line per trial. Each line has both verdicts with their reasons; its
 outcome, reason and state go by the one that --scorer names (with both: strict).`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if csv == jsonl {
-				return usagef("export needs one of --csv and --jsonl")
+			switch {
+			case pack && (csv || jsonl), !pack && csv == jsonl:
+				return usagef("export needs one of --csv, --jsonl and --bundle")
+			case pack && out == "":
+				return usagef("--out names the file to write, - for standard output")
+			case withImages && !pack:
+				return usagef("--with-images goes with --bundle")
+			case pack:
+				return a.exportBundle(cmd.Context(), args[0], out, withImages)
 			}
 			if err := scorer.check(); err != nil {
 				return err
@@ -290,6 +301,8 @@ outcome, reason and state go by the one that --scorer names (with both: strict).
 	scorer.addFlag(cmd, "verdict that the outcomes go by")
 	cmd.Flags().BoolVar(&csv, "csv", false, "comma-separated values with a header")
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "one JSON object per line")
+	cmd.Flags().BoolVar(&pack, "bundle", false, "the whole run in one file, named by --out")
+	cmd.Flags().BoolVar(&withImages, "with-images", false, "with --bundle: the images of the run as well")
 	cmd.Flags().StringVar(&out, "out", "", "write into a file")
 	return cmd
 }

@@ -16,9 +16,12 @@ type room struct {
 }
 
 func (o *room) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.freeDisk, "min-free-disk", "2GiB", "no attempt is started with less free on the disks of run, state folder and engine; 0 does not look")
-	f.StringVar(&o.freeMemory, "min-free-memory", "512MiB", "memory that stays free beside what an attempt is expected to need; 0 does not look")
-	f.DurationVar(&o.wait, "max-room-wait", time.Hour, "how long the run waits for room with nothing running before it pauses; 0 waits for ever")
+	f.StringVar(&o.freeDisk, "min-free-disk", "2GiB",
+		"no attempt is started with less free on the disks of run, state folder and engine; 0 does not look")
+	f.StringVar(&o.freeMemory, "min-free-memory", "512MiB",
+		"memory that stays free beside what an attempt is expected to need; 0 does not look")
+	f.DurationVar(&o.wait, "max-room-wait", time.Hour,
+		"how long the run waits for room with nothing running before it pauses; 0 waits for ever")
 }
 
 // into checks the flags and puts them into settings.

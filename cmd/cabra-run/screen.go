@@ -76,7 +76,8 @@ func (a *app) block(run string, v view, height int) []string {
 		lines = append(lines, words)
 	}
 	if v.Live != nil {
-		lines = append(lines, fmt.Sprintf("%s; %d of at most %d attempts at the same time", levelText(*v.Live), v.Live.Taken, v.Live.Jobs))
+		lines = append(lines, fmt.Sprintf("%s; %d of at most %d attempts at the same time",
+			levelText(*v.Live), v.Live.Taken, v.Live.Jobs))
 		if v.Live.Waiting != "" {
 			lines = append(lines, "nothing new is started: "+printableLine(v.Live.Waiting))
 		}

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -46,6 +47,7 @@ type teller struct {
 	mu     sync.Mutex
 	serial int64
 	calls  resultstest.Calls
+	refuse int // the status that everybody gets, 0 for answers
 }
 
 func newTeller(t *testing.T) (*teller, string) {
@@ -59,6 +61,10 @@ func (p *teller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Messages []struct{ Role string } }
 	if json.NewDecoder(r.Body).Decode(&body) != nil || len(body.Messages) == 0 {
 		return // the gateway was killed
+	}
+	if status := p.refuses(); status != 0 {
+		http.Error(w, `{"error":{"message":"no such key"}}`, status)
+		return
 	}
 	id := p.note(&p.calls.Asked, 0)
 	message := map[string]any{"role": "assistant", "content": "done"}
@@ -75,6 +81,18 @@ func (p *teller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.note(&p.calls.Answered, id)
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // the ledger has it, whether it arrives or not
+}
+
+func (p *teller) refuses() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuse
+}
+
+func (p *teller) setRefuse(status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = status
 }
 
 // note puts a number into a list, the next one for 0.
@@ -194,4 +212,32 @@ func (p place) killed(t *testing.T, lines int, after time.Duration, args []strin
 		t.Fatalf("the program failed by itself: %v\n%s", err, log)
 	}
 	return err == nil
+}
+
+// A provider that refuses the key pauses the run with one message and an exit
+// code of its own. Nothing pending is taken for done, and a resume goes on.
+func TestRealPaused(t *testing.T) {
+	p := newPlace(t)
+	t.Setenv("CABRA_API_KEY", "sk-teller-0123456789abcdef")
+	provider, url := newTeller(t)
+	provider.setRefuse(http.StatusUnauthorized)
+	_, errOut, code := p.cabra(t, "--agent", tinyAgent, "--model", "teller", "--base-url", url, "--no-preflight", "--run", "paused",
+		"--grid", "traversal/add-parameter/math/n005/01", "--repeat", "3", "--jobs", "1")
+	if code != exitPaused || strings.Count(errOut, "no such key") != 2 || !strings.Contains(errOut, "paused with 3 of 3 trials to do") ||
+		!strings.Contains(errOut, "cabra-run resume ") {
+		t.Errorf("code %d, want %d with one line when it pauses and one at the end\n%s", code, exitPaused, errOut)
+	}
+	if done := p.attemptsOfDone(t, "paused"); len(done) > 0 {
+		t.Errorf("done: %v", done)
+	}
+	provider.setRefuse(0)
+	if _, errOut, code := p.cabra(t, "resume", "paused", "--base-url", url, "--no-preflight"); code != exitOK {
+		t.Fatalf("resume: code %d\n%s", code, errOut)
+	}
+	for _, r := range p.rows(t, "paused") {
+		if r.Outcome != results.Failed || r.StrictSolved == nil {
+			t.Errorf("%s: %s %s", r.TaskID, r.Outcome, r.Reason)
+		}
+	}
+	p.wantNothingLeft(t)
 }

@@ -176,7 +176,8 @@ func (a *app) ending(run string, v view) string {
 	case v.Status.Complete:
 		return "the run is done; see it: " + a.command("report", run)
 	case t.Running > 0:
-		return fmt.Sprintf("nobody works on the run, and %d attempts were cut off; continue: %s", t.Running, a.command("resume", run))
+		return fmt.Sprintf("nobody works on the run, and %d attempts were cut off; continue: %s",
+			t.Running, a.command("resume", run))
 	}
 	return "nobody works on the run; continue: " + a.command("resume", run)
 }

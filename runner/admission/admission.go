@@ -153,7 +153,8 @@ func (g *Gate) memory(now time.Time) string {
 	if left-need >= g.o.MinMemory {
 		return ""
 	}
-	return fmt.Sprintf("of the memory %s are left, an attempt is expected to need %s, and %s have to stay free (--min-free-memory)",
+	return fmt.Sprintf("of the memory %s are left, an attempt is expected to need %s, "+
+		"and %s have to stay free (--min-free-memory)",
 		size(max(left, 0)), size(need), size(g.o.MinMemory))
 }
 

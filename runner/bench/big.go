@@ -68,8 +68,20 @@ func planAgain(ctx context.Context, run string, trials []results.Trial) (err err
 	if err := store.Plan(ctx, trials); err != nil {
 		return err
 	}
-	_, err = store.Counts(ctx)
-	return err
+	for _, err := range store.Brief(ctx) { // those that ended without an agent outcome are looked for
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := store.Counts(ctx); err != nil {
+		return err
+	}
+	for _, err := range store.Unfinished(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func statusOf(ctx context.Context, run string) (err error) {
@@ -78,7 +90,7 @@ func statusOf(ctx context.Context, run string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	s, err := report.BuildStatus(store.Results(ctx), store.Lock(), time.Now())
+	s, err := report.BuildStatus(store.Brief(ctx), store.Lock(), time.Now())
 	if err != nil {
 		return err
 	}
@@ -91,7 +103,7 @@ func reportOf(ctx context.Context, run string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	rep, err := report.Build(store.Results(ctx), store.Lock(), report.Options{})
+	rep, err := report.Build(store.Brief(ctx), store.Lock(), report.Options{})
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"strconv"
-	"syscall"
 	"testing"
 )
 
@@ -22,26 +22,16 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 3 && os.Args[1] == "orchestrate" {
 		n, _ := strconv.Atoi(os.Args[2])
+		r := &Memory{Boxes: n, Before: runtime.NumGoroutine()}
 		if f := os.Getenv("HEAP"); f != "" {
-			Peak = func() {
-				if os.Getenv("QUIT") != "" {
-					syscall.Kill(os.Getpid(), syscall.SIGQUIT)
-					select {}
-				}
-				w, _ := os.Create(f)
-				pprof.Lookup("heap").WriteTo(w, 0)
-				w.Close()
-				w, _ = os.Create(f + ".g")
-				pprof.Lookup("goroutine").WriteTo(w, 1)
-				w.Close()
-			}
+			r.atPeak = func() { w, _ := os.Create(f); pprof.Lookup("heap").WriteTo(w, 0); w.Close() }
 		}
 		if f := os.Getenv("CPU"); f != "" {
 			w, _ := os.Create(f)
 			pprof.StartCPUProfile(w)
 			defer pprof.StopCPUProfile()
 		}
-		r, err := Orchestrate(context.Background(), n, os.Args[3], []string{os.Args[0], "boxes"})
+		err := r.orchestrate(context.Background(), n, os.Args[3], []string{os.Args[0], "boxes"})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}

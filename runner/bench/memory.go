@@ -37,6 +37,8 @@ type Memory struct {
 	After      int     `json:"goroutines_after"`
 	Seconds    float64 `json:"seconds"` // of the whole run
 	Done       int     `json:"done"`    // trials, in the end
+
+	atPeak func() // for tests
 }
 
 // answeredOnce is a model that gives every conversation the same short answer.
@@ -65,23 +67,59 @@ func (m *answeredOnce) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(bytes.NewReader(m.body)), ContentLength: int64(len(m.body)), Request: r}, nil
 }
 
+// MeasureMemory has n boxes simulated by other processes, and adds what the one of
+// the orchestrator takes. command is the program that calls Orchestrate with a
+// number and a folder, and prints its result as JSON.
+func MeasureMemory(ctx context.Context, r *Report, n int, dir string, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], fmt.Sprint(n), dir)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("orchestrating %d boxes: %w", n, err)
+	}
+	var m Memory
+	if err := json.Unmarshal(out, &m); err != nil {
+		return fmt.Errorf("orchestrating %d boxes: %w", n, err)
+	}
+	how := fmt.Sprintf("%d attempts in flight at once in a process of its own; the boxes in another one, with the real "+
+		"protocol of the relay, a gateway session each, one request of 64 KiB asked and answered, then waiting", n)
+	mib := func(bytes int64) []float64 { return []float64{float64(bytes) / (1 << 20)} }
+	r.aim(Figure{Part: "memory", Name: fmt.Sprintf("orchestrator, %d boxes: peak resident", n), Unit: "MiB", How: how,
+		Aim: "< 1024 MiB"}, memoryAim, mib(m.PeakRSS))
+	r.add(Figure{Part: "memory", Name: "  resident with all in flight", Unit: "MiB"}, mib(m.RSS))
+	r.add(Figure{Part: "memory", Name: "  heap alive then", Unit: "MiB"}, mib(m.Heap))
+	r.add(Figure{Part: "memory", Name: "  stacks then", Unit: "MiB"}, mib(m.Stacks))
+	r.add(Figure{Part: "memory", Name: "  goroutines then", Unit: ""}, []float64{float64(m.Goroutines)})
+	r.add(Figure{Part: "memory", Name: "  open files then", Unit: ""}, []float64{float64(m.Files)})
+	r.aim(Figure{Part: "memory", Name: "  goroutines left, beyond those before", Unit: "", Aim: "0"}, 0,
+		[]float64{float64(m.After - m.Before)})
+	r.add(Figure{Part: "memory", Name: "  whole run", Unit: "s"}, []float64{m.Seconds})
+	return nil
+}
+
+const memoryAim = 1023.999 // MiB
+
 // Orchestrate runs n attempts at once in simulated boxes, which the command
 // serves on its standard streams, and measures this process meanwhile. It is
 // meant for a process of its own. dir takes the run and the boxes' folders.
-func Orchestrate(ctx context.Context, n int, dir string, command []string) (_ *Memory, err error) {
+func Orchestrate(ctx context.Context, n int, dir string, command []string) (*Memory, error) {
 	m := &Memory{Boxes: n, Before: runtime.NumGoroutine()}
+	return m, m.orchestrate(ctx, n, dir, command)
+}
+
+func (m *Memory) orchestrate(ctx context.Context, n int, dir string, command []string) error {
 	began := time.Now()
 	engine, stop, err := startBoxes(ctx, append(command, filepath.Join(dir, "boxes")))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	model, err := newAnsweredOnce()
 	if err != nil {
-		return nil, errors.Join(err, stop())
+		return errors.Join(err, stop())
 	}
 	sweep, err := bigSweep(n, filepath.Join(dir, "run"), engine, model)
 	if err != nil {
-		return nil, errors.Join(err, stop())
+		return errors.Join(err, stop())
 	}
 	watching := make(chan error, 1)
 	go func() { watching <- m.watch(ctx, sweep, model, engine) }()
@@ -91,7 +129,7 @@ func Orchestrate(ctx context.Context, n int, dir string, command []string) (_ *M
 	m.After = settled(m.Before)
 	m.PeakRSS = procField("VmHWM")
 	m.Seconds = time.Since(began).Seconds()
-	return m, err
+	return err
 }
 
 // startBoxes starts the process of the simulated boxes.
@@ -117,9 +155,9 @@ func startBoxes(ctx context.Context, command []string) (*farEngine, func() error
 		return nil, nil, errors.Join(err, cmd.Process.Kill())
 	}
 	return engine, func() error {
-		err := errors.Join(engine.Close(), in.Close())
-		_ = cmd.Wait() // it has ended with its stream, and has nothing to tell
-		return err
+		_ = engine.Close() // closes the pipe; what comes of it the other process does not tell
+		_ = cmd.Wait()
+		return nil
 	}, nil
 }
 
@@ -174,16 +212,14 @@ func (m *Memory) watch(ctx context.Context, s *runner.Sweep, model *answeredOnce
 	}
 	m.RSS, m.Goroutines, m.Files = procField("VmRSS"), runtime.NumGoroutine(), openFiles()
 	var st runtime.MemStats
-	for range 6 {
+	for range 2 { // pools are emptied by the second
 		runtime.GC()
 		runtime.ReadMemStats(&st)
-		fmt.Fprintln(os.Stderr, st.HeapAlloc>>20, st.StackInuse>>20)
-	}
-	runtime.ReadMemStats(&st)
-	if Peak != nil {
-		Peak()
 	}
 	m.Heap, m.Stacks = int64(st.HeapAlloc), int64(st.StackInuse)
+	if m.atPeak != nil {
+		m.atPeak()
+	}
 	return engine.release()
 }
 
@@ -223,5 +259,3 @@ func openFiles() int {
 	}
 	return len(entries)
 }
-
-var Peak func()

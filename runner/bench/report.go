@@ -157,3 +157,9 @@ func number(v float64) string {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// End notes the load after the last measurement.
+func (r *Report) End() {
+	load, busy := loadAverage()
+	r.LoadEnd, r.Loaded = load, r.Loaded || busy
+}

@@ -48,7 +48,8 @@ func Listen(stateDir, runDir string, s Sweep) (*Server, error) {
 	if err := sandbox.PrivateDir(dir); err != nil {
 		return nil, fmt.Errorf("making the folder of control sockets: %w", err)
 	}
-	srv := &Server{sweep: s, run: filepath.Base(runDir), path: filepath.Join(dir, name), places: make(chan struct{}, maxClients)}
+	srv := &Server{sweep: s, run: filepath.Base(runDir), path: filepath.Join(dir, name),
+		places: make(chan struct{}, maxClients)}
 	if srv.listener, err = listen(dir, name); err != nil {
 		return nil, fmt.Errorf("making the control socket: %w", err)
 	}

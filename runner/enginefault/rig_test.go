@@ -172,8 +172,11 @@ func (r *rig) outcomes() (attempts map[results.Outcome]int, words map[string]int
 		good := 0
 		for _, a := range tr.Attempts {
 			attempts[a.Outcome]++
-			if a.Outcome == results.Answered {
+			switch a.Outcome {
+			case results.Answered:
 				good++
+			case results.InfraError:
+				r.t.Logf("%s, attempt %d: %s", tr.TaskID, a.Number, a.Reason)
 			}
 			if a.Outcome.OfAgent() && a.Outcome != results.Answered {
 				r.t.Errorf("%s, attempt %d: the agent is blamed with %s: %s", tr.TaskID, a.Number, a.Outcome, a.Reason)

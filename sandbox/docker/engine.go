@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,8 +61,9 @@ type Options struct {
 
 // api is what this package asks of the engine's client.
 type api interface {
+	// Close closes the connections that are idle. The client makes new ones
+	// when it is used again.
 	Close() error
-	HTTPClient() *http.Client
 	Info(ctx context.Context) (system.Info, error)
 	ServerVersion(ctx context.Context) (types.Version, error)
 	Events(ctx context.Context, o events.ListOptions) (<-chan events.Message, <-chan error)
@@ -183,7 +183,9 @@ func (o Options) orDefaults() (Options, error) {
 // Info asks the engine who it is, on a new connection: one that shuts down
 // still answers on those that it has, and takes no other.
 func (e *Engine) Info(ctx context.Context) (sandbox.Info, error) {
-	e.api.HTTPClient().CloseIdleConnections()
+	if err := e.api.Close(); err != nil {
+		return sandbox.Info{}, fault(ctx, "asking engine", err)
+	}
 	info, _, err := e.ask(ctx)
 	if err == nil {
 		e.mu.Lock()

