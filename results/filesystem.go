@@ -38,6 +38,10 @@ func (f StorageFacts) Hint() string {
 	return ""
 }
 
+// probePrefix begins the names of folders in which something is tried; one that
+// is left was that of a process that was killed.
+const probePrefix = ".cabra-probe-"
+
 const hintNoLocks = "choose a folder on another file system with --runs"
 
 // kind is what is known of a type of file system.
@@ -81,7 +85,7 @@ func walWorks(dir string) (bool, error) {
 	if err != nil || k.local || k.network {
 		return k.local, err
 	}
-	tmp, err := os.MkdirTemp(dir, ".cabra-probe-")
+	tmp, err := os.MkdirTemp(dir, probePrefix)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +101,7 @@ func StorageCheck(dir string) (StorageFacts, error) {
 		return StorageFacts{}, fmt.Errorf("checking the storage: %w", err)
 	}
 	f := StorageFacts{Type: k.name, Network: k.network}
-	tmp, err := os.MkdirTemp(dir, ".cabra-probe-")
+	tmp, err := os.MkdirTemp(dir, probePrefix)
 	if err != nil {
 		return f, storageError("checking the storage", dir, err)
 	}

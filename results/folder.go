@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -39,7 +40,7 @@ func vacant(dir string) error {
 		if e.Name() == lockFile {
 			return &ExistsError{Dir: dir, IsRun: true}
 		}
-		if !slices.Contains(creationFiles, e.Name()) {
+		if !slices.Contains(creationFiles, e.Name()) && !strings.HasPrefix(e.Name(), probePrefix) {
 			return &ExistsError{Dir: dir}
 		}
 	}

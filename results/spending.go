@@ -16,9 +16,10 @@ type Spending struct {
 // spendingQuery adds up per trial. What requests in flight can cost is not in
 // the books of attempts.
 const spendingQuery = `SELECT t.key, sum(a.used_cost_usd), sum(a.spent_tokens), sum(a.spent_untold),
-	sum(a.spent_worst_usd) + coalesce((SELECT sum(e.worst_usd) FROM exchanges e WHERE e.open AND e.trial_id = t.id), 0),
-	sum(a.spent_worst_tokens)
-	FROM attempts a JOIN trials t ON t.id = a.trial_id WHERE a.used_exchanges > 0 GROUP BY t.id`
+	sum(a.spent_worst_usd) + coalesce(o.worst_usd, 0), sum(a.spent_worst_tokens)
+	FROM attempts a JOIN trials t ON t.id = a.trial_id
+	LEFT JOIN (SELECT trial_id, sum(worst_usd) AS worst_usd FROM exchanges WHERE open GROUP BY trial_id) o
+	ON o.trial_id = a.trial_id WHERE a.used_exchanges > 0 GROUP BY a.trial_id`
 
 // Spending returns what the run has spent, and what each of its trials has,
 // by trial key.

@@ -150,6 +150,11 @@ func (a *attempt) fault(ctx context.Context, err error) {
 }
 
 func (a *attempt) open(ctx context.Context) error {
+	leave, err := a.sweep.opening.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	box, err := a.create(ctx)

@@ -63,6 +63,7 @@ func TestClockIsSet(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, filepath.Join(t.TempDir(), "run"))
 			r.sweep.SetClock((&restless{t: t}).now)
 			r.sweep.Settings.Timeout, r.sweep.Settings.Stall, r.sweep.Settings.Jobs = tt.timeout, tt.stall, 10

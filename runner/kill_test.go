@@ -16,23 +16,23 @@ import (
 // A process kills itself at each step of an attempt, and the next one at the
 // same step of its own first attempt; the third makes the run whole.
 func TestKilledAtEveryStep(t *testing.T) {
-	nths := []int{1, 2, 7}
+	nths, pairs := []int{1, 2, 7}, 2
 	if torture(t) == 0 {
-		nths = nths[1:2]
+		nths, pairs = nths[1:2], 1
 	}
 	kills := 0
 	for _, step := range runner.Steps() {
 		for _, nth := range nths {
 			t.Run(fmt.Sprintf("%s %d", step, nth), func(t *testing.T) {
-				kills += killAt(t, step, nth)
+				kills += killAt(t, pairs, step, nth)
 			})
 		}
 	}
 	t.Logf("%d fault points, %d kills", len(runner.Steps())*len(nths), kills)
 }
 
-func killAt(t *testing.T, step runner.Step, nth int) (kills int) {
-	j := newJob(t, 2, 1, 2)
+func killAt(t *testing.T, pairs int, step runner.Step, nth int) (kills int) {
+	j := newJob(t, pairs, 1, 2)
 	seen := resultstest.History{}
 	if step == runner.StepPlanned { // passed once
 		nth = 1
@@ -57,16 +57,16 @@ func killAt(t *testing.T, step runner.Step, nth int) (kills int) {
 // A process is killed at random and started again until the run is done: while
 // it makes the run, recovers it, plans, works, scores and closes.
 func TestKilledAnywhere(t *testing.T) {
-	want := 40
+	want, pairs, reps := 40, 2, 1
 	if n := torture(t); n > 0 {
-		want = 300 * n
+		want, pairs, reps = 300*n, 3, 2
 	}
 	seed := uint64(torture(t))
 	rng := rand.New(rand.NewPCG(1, seed))
 	after := map[string]int{}
 	kills, runs := 0, 0
 	for ; kills < want; runs++ {
-		kills += killUntilDone(t, rng, after)
+		kills += killUntilDone(t, rng, newJob(t, 1+rng.IntN(pairs), 1+rng.IntN(reps), 1+rng.IntN(4)), after)
 		if t.Failed() {
 			t.Fatalf("run %d with seed 1, %d", runs, seed)
 		}
@@ -77,9 +77,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-func killUntilDone(t *testing.T, rng *rand.Rand, after map[string]int) (kills int) {
+func killUntilDone(t *testing.T, rng *rand.Rand, j job, after map[string]int) (kills int) {
 	t.Helper()
-	j := newJob(t, 1+rng.IntN(3), 1+rng.IntN(2), 1+rng.IntN(4))
 	seen := resultstest.History{}
 	for {
 		k := randomKill(rng, j)

@@ -91,11 +91,11 @@ func (s *Sweep) pairsByName() map[pairName]*Pairing {
 func (s *Sweep) trials(ctx context.Context) ([]results.Trial, error) {
 	var trials []results.Trial
 	seq, settings := 0, s.settingsOfPairs()
-	for task, err := range s.Source.Tasks(ctx) {
+	for task, err := range tasks.Heads(ctx, s.Source) {
 		if err != nil {
 			return nil, fmt.Errorf("generating tasks: %w", err)
 		}
-		digest := task.Digest() + "+" + task.StatementDigest()
+		digest := task.Digest + "+" + task.StatementDigest
 		for rep := 1; rep <= s.Settings.Repetitions; rep++ {
 			for i := range s.Pairings {
 				p := &s.Pairings[i]

@@ -64,6 +64,7 @@ type Sweep struct {
 
 	breaker breaker
 	places  places
+	opening opening
 	engine  engineWatch
 	flights flights
 	// admission is what Room asks by itself; nil where Room was given, or

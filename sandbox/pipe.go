@@ -55,6 +55,45 @@ func (p *Pipe) Read(b []byte) (int, error) {
 	return 0, p.err
 }
 
+// WriteTo is what io.Copy uses: it hands the buffer itself to w, so that a
+// reader that waits has none of its own.
+func (p *Pipe) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for {
+		chunk, err := p.take()
+		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return total, err
+		}
+		n, err := w.Write(chunk)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// take waits as Read does, and takes all that is in the buffer.
+func (p *Pipe) take() ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.buf) == 0 && p.err == nil && !p.gone {
+		p.ready.Wait()
+	}
+	switch {
+	case p.gone:
+		return nil, io.ErrClosedPipe
+	case len(p.buf) == 0:
+		return nil, p.err
+	}
+	chunk := p.buf
+	p.buf = nil
+	p.ready.Broadcast()
+	return chunk, nil
+}
+
 // Write waits until all of b is in the buffer, CloseRead, or Drop.
 func (p *Pipe) Write(b []byte) (int, error) {
 	p.mu.Lock()

@@ -30,8 +30,8 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	src = limited(src, p.limit)
 	a.sayOddities(src)
+	src = limited(src, p.limit)
 	if o.dryRun {
 		return dryRun(ctx, a, o, p, src)
 	}

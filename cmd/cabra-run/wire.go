@@ -259,12 +259,13 @@ func source(grid tasks.Grid, g generation) (tasks.Source, error) {
 	return tasks.Join(first, merging, copying, renaming), nil
 }
 
-// limited is a source, or its beginning where a limit is set.
+// limited is a source, or its beginning where a limit is set. It remembers what
+// the lock was made of, so that planning does not generate all tasks again.
 func limited(src tasks.Source, limit int) tasks.Source {
 	if limit > 0 {
-		return tasks.First(src, limit)
+		src = tasks.First(src, limit)
 	}
-	return src
+	return tasks.Remembered(src)
 }
 
 // sweep joins the parts.

@@ -20,6 +20,7 @@ import (
 	"cabra-run/runner"
 	"cabra-run/sandbox"
 	"cabra-run/sandbox/gateway"
+	"cabra-run/sandbox/relay"
 	"cabra-run/tasks"
 	"cabra-run/tasks/refactor"
 )
@@ -121,8 +122,8 @@ func (m *Memory) orchestrate(ctx context.Context, n int, dir string, command []s
 	if err != nil {
 		return errors.Join(err, stop())
 	}
-	watching := make(chan error, 1)
-	go func() { watching <- m.watch(ctx, sweep, model, engine) }()
+	watching, ended := make(chan error, 1), observeEnds(sweep)
+	go func() { watching <- m.watch(ctx, ended, model, engine) }()
 	sum, err := sweep.Run(ctx)
 	m.Done = sum.Done
 	err = errors.Join(err, <-watching, sweep.Store.Close(), stop())
@@ -177,35 +178,49 @@ func bigSweep(n int, dir string, engine sandbox.Engine, model gateway.Upstream) 
 		return nil, err
 	}
 	return &runner.Sweep{
-		Source: src, Store: store, Scorer: equal{}, Engine: engine, Connect: connect,
+		Source: src, Store: store, Scorer: equal{}, Engine: engine, Connect: connectPatiently,
 		Select: func(t results.Trial) bool { return t.Seq < n },
 		Pairings: []runner.Pairing{{Agent: nop{"guest"}, Image: "sha256:" + strings.Repeat("0", 64),
 			Ask:   runner.Ask{Wire: "chat"},
 			Model: runner.Model{Name: "bench", Agent: "bench", Wire: "bench", Upstream: model}}},
-		Gateway: gateway.New(gateway.Options{}), Stop: runner.NewStopper(),
+		Gateway: gateway.New(gateway.Options{Limits: gateway.Limits{BodyTime: farPatience, WriteTime: farPatience}}), Stop: runner.NewStopper(),
 		Settings: runner.Settings{Jobs: n, Repetitions: n/src.Len() + 1, Timeout: 6 * time.Hour, MaxWait: time.Hour,
 			Grace: time.Second, OutputBytes: 1 << 20, Network: sandbox.NetworkNone, BreakAfter: 5},
 	}, nil
 }
 
-// watch measures when every attempt has asked, and then lets all of them end.
-func (m *Memory) watch(ctx context.Context, s *runner.Sweep, model *answeredOnce, engine *farEngine) error {
-	ended := make(chan struct{}, m.Boxes)
+// observeEnds passes on the first attempt that ends, or the first notice.
+func observeEnds(s *runner.Sweep) <-chan string {
+	ended := make(chan string, 1)
 	s.Observer = func(e runner.Event) {
 		if e.Kind == runner.AttemptEnded || e.Kind == runner.Notice {
 			select {
-			case ended <- struct{}{}:
+			case ended <- fmt.Sprintf("%s %s: %s", e.Kind, e.Outcome, e.Reason):
 			default:
 			}
 		}
 	}
+	return ended
+}
+
+// connectPatiently bears with a machine that has ten thousand boxes to simulate.
+func connectPatiently(ctx context.Context, stdio io.ReadWriteCloser) (runner.ModelConn, error) {
+	conn, err := relay.Accept(ctx, stdio, relay.Bounds{Hello: farPatience, Stuck: farPatience})
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// watch measures when every attempt has asked, and then lets all of them end.
+func (m *Memory) watch(ctx context.Context, ended <-chan string, model *answeredOnce, engine *farEngine) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for model.answers.Load() < int64(m.Boxes) {
 		select {
 		case <-tick.C:
-		case <-ended:
-			return errors.Join(errors.New("an attempt ended before all were in flight"), engine.release())
+		case why := <-ended:
+			return errors.Join(fmt.Errorf("with %d of %d in flight: %s", model.answers.Load(), m.Boxes, why), engine.release())
 		case <-ctx.Done():
 			return ctx.Err()
 		}

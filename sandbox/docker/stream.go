@@ -24,6 +24,12 @@ const (
 // maxSystem bounds an error text that the engine puts among the frames.
 const maxSystem = 4 << 10
 
+// copyBuffer is what a frame goes through. Hundreds of streams wait for their
+// next frame most of the time, so that they borrow it when one comes.
+type copyBuffer [32 << 10]byte
+
+var copyBuffers = sync.Pool{New: func() any { return new(copyBuffer) }}
+
 // demux copies the frames of src to stdout and stderr until it ends. The
 // contents are a box's, the frames the engine's; still no frame is held whole,
 // whatever length it announces. A writer that fails is given nothing more. A
@@ -31,7 +37,6 @@ const maxSystem = 4 << 10
 func demux(src io.Reader, stdout, stderr io.Writer) error {
 	outs := map[byte]io.Writer{frameStdout: stdout, frameStderr: stderr}
 	var header [frameHeader]byte
-	buf := make([]byte, 32<<10)
 	for {
 		if _, err := io.ReadFull(src, header[:]); err != nil {
 			if err == io.EOF {
@@ -48,7 +53,9 @@ func demux(src io.Reader, stdout, stderr io.Writer) error {
 		if !known {
 			return fmt.Errorf("unknown stream %d among the engine's frames", kind)
 		}
-		failed, err := copyFrame(out, src, size, buf)
+		buf := copyBuffers.Get().(*copyBuffer)
+		failed, err := copyFrame(out, src, size, buf[:])
+		copyBuffers.Put(buf)
 		if err != nil {
 			return err
 		}

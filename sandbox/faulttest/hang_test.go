@@ -7,6 +7,7 @@ import (
 
 	"cabra-run/sandbox"
 	"cabra-run/sandbox/docker"
+	"cabra-run/sandbox/sandboxtest"
 	"cabra-run/sandbox/sandboxtest/engineproxy"
 )
 
@@ -19,6 +20,7 @@ const short = 3 * time.Second
 // can be removed.
 func TestEveryCallHasADeadline(t *testing.T) {
 	image := testImage(t)
+	host := quiet(t, image)
 	newBox := func(ctx context.Context, e *docker.Engine) error { // calls of a creation
 		b, err := e.Create(ctx, spec(image))
 		if err == nil {
@@ -82,7 +84,7 @@ func TestEveryCallHasADeadline(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, p := troubled(t, docker.Options{CallTimeout: short, Transport: tc.transport}, 1)
+			e, p := troubled(t, docker.Options{Host: host, CallTimeout: short, Transport: tc.transport}, 1)
 			ctx := patient(t)
 			var err error
 			switch {
@@ -115,12 +117,14 @@ func TestEveryCallHasADeadline(t *testing.T) {
 // containers, whose IDs nobody has heard of, are found by their labels.
 func TestLostCreation(t *testing.T) {
 	image := testImage(t)
+	host := quiet(t, image)
+	t.Run("later", func(t *testing.T) { testLostCreationLater(t, host, image) })
 	for _, transport := range []string{docker.TransportBind, docker.TransportArchive} {
 		for fate, kind := range map[engineproxy.Fate]sandbox.FaultKind{
 			engineproxy.Lose: sandbox.FaultUnreachable, engineproxy.Stall: sandbox.FaultTimeout,
 		} {
 			t.Run(transport+" "+string(fate), func(t *testing.T) {
-				e, p := troubled(t, docker.Options{CallTimeout: short, Transport: transport}, 1)
+				e, p := troubled(t, docker.Options{Host: host, CallTimeout: short, Transport: transport}, 1)
 				ctx := patient(t)
 				p.Script(engineproxy.Rule{Call: "create", Most: 1, Fate: fate})
 				_, err := e.Create(ctx, spec(image))
@@ -134,11 +138,10 @@ func TestLostCreation(t *testing.T) {
 	}
 }
 
-// TestLostCreationLater has an engine that neither answers a creation nor is
+// testLostCreationLater has an engine that neither answers a creation nor is
 // there for the look afterwards. The next creation makes up for it; where none
 // comes, a later process does.
-func TestLostCreationLater(t *testing.T) {
-	image := testImage(t)
+func testLostCreationLater(t *testing.T, host, image string) {
 	lose := func(t *testing.T, e *docker.Engine, p *engineproxy.Proxy) {
 		t.Helper()
 		p.Script(
@@ -147,14 +150,14 @@ func TestLostCreationLater(t *testing.T) {
 		)
 		_, err := e.Create(patient(t), spec(image))
 		wantFault(t, "create", err, sandbox.FaultUnreachable)
+	}
+	t.Run("next creation", func(t *testing.T) {
+		e, p := troubled(t, docker.Options{Host: host}, 1)
+		lose(t, e, p)
 		p.Clear()
 		if left, err := e.Remains(patient(t)); err != nil || len(left) == 0 {
 			t.Fatalf("remains %q, %v: the loss was not played", left, err)
 		}
-	}
-	t.Run("next creation", func(t *testing.T) {
-		e, p := troubled(t, docker.Options{}, 1)
-		lose(t, e, p)
 		b, err := e.Create(patient(t), spec(image))
 		if err != nil {
 			t.Fatal(err)
@@ -166,12 +169,13 @@ func TestLostCreationLater(t *testing.T) {
 	})
 	t.Run("next process", func(t *testing.T) {
 		dir := t.TempDir()
-		heir, p := troubled(t, docker.Options{StateDir: dir}, 1)
+		_, p := troubled(t, docker.Options{Host: host}, 1)
 		e, err := docker.New(t.Context(), docker.Options{StateDir: dir, Host: p.Endpoint()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		lose(t, e, p)
+		heir := sandboxtest.RealEngineWith(t, docker.Options{StateDir: dir, Host: host})
 		if r, err := heir.Reap(patient(t)); err != nil || r.Boxes != 0 {
 			t.Errorf("of a living owner %+v was reaped, %v", r, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -76,24 +77,18 @@ type Recorder struct {
 	err    error  // the first failure; nothing is written after it
 }
 
-// press is what makes a line. It takes megabytes and is needed for moments, so
-// that recorders have none of their own.
-type press struct {
-	enc *zstd.Encoder
-	dec *zstd.Decoder
-}
-
+// presses make lines. Each takes megabytes and is needed for moments, so that
+// recorders have none of their own.
 var presses = sync.Pool{New: func() any {
-	// The options are constants that are in range, so there are no errors.
+	// The options are constants that are in range, so there is no error.
 	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
-	dec, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	return &press{enc, dec}
+	return enc
 }}
 
 // giveBack lets go of the last line's writer.
-func (p *press) giveBack() {
-	p.enc.Reset(nil)
-	presses.Put(p)
+func giveBack(press *zstd.Encoder) {
+	press.Reset(nil)
+	presses.Put(press)
 }
 
 // counter counts what is written.
@@ -128,13 +123,13 @@ func (r *Recorder) write(rec Record, request, response []byte) error {
 	if r.err != nil {
 		return r.err
 	}
-	p := presses.Get().(*press)
-	defer p.giveBack()
+	press := presses.Get().(*zstd.Encoder)
+	defer giveBack(press)
 	request = r.trim(request, &rec.RequestCut)
 	response = r.trim(response, &rec.ResponseCut)
-	head, tail := r.shared(p, request)
-	p.enc.Reset(&r.out)
-	line := &lineWriter{w: p.enc}
+	head, tail := r.shared(request)
+	press.Reset(&r.out)
+	line := &lineWriter{w: press}
 	line.head(rec)
 	switch {
 	case head+tail > 0:
@@ -148,7 +143,7 @@ func (r *Recorder) write(rec Record, request, response []byte) error {
 		line.text("response", response)
 	}
 	line.raw("}\n")
-	if err := p.enc.Close(); line.err == nil { // ends the frame
+	if err := press.Close(); line.err == nil { // ends the frame
 		line.err = err
 	}
 	if line.err != nil {
@@ -157,7 +152,7 @@ func (r *Recorder) write(rec Record, request, response []byte) error {
 	}
 	r.base = nil
 	if len(request) <= maxDeltaBase {
-		r.base = bytes.Clone(p.enc.EncodeAll(request, nil))
+		r.base = bytes.Clone(s2.Encode(nil, request))
 	}
 	return nil
 }
@@ -238,11 +233,14 @@ func (r *Recorder) trim(body []byte, cut *bool) []byte {
 
 // shared returns how much of a request is stored by reference to the one
 // before; nothing where that would save less than half.
-func (r *Recorder) shared(p *press, request []byte) (head, tail int) {
+func (r *Recorder) shared(request []byte) (head, tail int) {
 	r.deltas++
-	base, err := p.dec.DecodeAll(r.base, nil)
+	var base []byte
+	if r.base != nil {
+		base, _ = s2.Decode(nil, r.base) // it was encoded here
+	}
 	head, tail = common(base, request)
-	if err != nil || r.deltas >= wholeEvery || head+tail < len(request)/2 || head+tail < 1024 {
+	if r.deltas >= wholeEvery || head+tail < len(request)/2 || head+tail < 1024 {
 		r.deltas = 0
 		return 0, 0
 	}
