@@ -156,7 +156,11 @@ func (s *Store) tryReader(a access) (err error) {
 	}
 	s.read.SetMaxIdleConns(4) // and as many open as there are readers: one waiting for another could be itself
 	var mode string
-	if err := s.read.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil {
+	err = s.read.QueryRow("PRAGMA journal_mode").Scan(&mode)
+	if sqliteCode(err) == sqlite3.SQLITE_NOTADB {
+		return notDatabase(s.dir)
+	}
+	if err != nil {
 		return err
 	}
 	s.wal = mode == "wal" || a == accessFrozen

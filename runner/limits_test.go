@@ -27,7 +27,9 @@ type deathWatch struct {
 	t     *testing.T
 }
 
-func (d *deathWatch) ScoreBy(ctx context.Context, t *tasks.Task, code tasks.Files, names ...string) ([]results.Verdict, error) {
+func (d *deathWatch) ScoreBy(
+	ctx context.Context, t *tasks.Task, code tasks.Files, names ...string,
+) ([]results.Verdict, error) {
 	d.look("scored")
 	return d.equal.ScoreBy(ctx, t, code, names...)
 }
@@ -61,12 +63,15 @@ func TestEachLimitIsItsOwnCause(t *testing.T) {
 			outcome: results.Stalled, reason: "no sign of work for 1h0m"},
 		{name: "output", linger: 8 * hour, during: printing(1<<20 + 1),
 			outcome: results.Limit, limit: runner.LimitOutput, reason: "output limit: more than 1 MiB of output"},
-		{name: "disk", linger: 8 * hour, during: writing(2<<20 + 1), set: func(s *runner.Settings) { s.Limits.WorkspaceBytes = 2 << 20 },
+		{name: "disk", linger: 8 * hour, during: writing(2<<20 + 1),
+			set:     func(s *runner.Settings) { s.Limits.WorkspaceBytes = 2 << 20 },
 			outcome: results.Limit, limit: runner.LimitDisk, reason: "disk limit: more than 2 MiB in the workspace"},
-		{name: "processes", during: using(sandbox.Usage{PidsLimitHits: 3}), set: func(s *runner.Settings) { s.Limits.Pids = 300 },
+		{name: "processes", during: using(sandbox.Usage{PidsLimitHits: 3}),
+			set:     func(s *runner.Settings) { s.Limits.Pids = 300 },
 			outcome: results.Limit, limit: runner.LimitPids, reason: "pids limit: more than 300 processes"},
 		{name: "memory of one process", during: using(sandbox.Usage{OOMKills: 1}),
-			outcome: results.Limit, limit: runner.LimitMemory, reason: "memory limit: a process was killed for using more than 2048 MiB"},
+			outcome: results.Limit, limit: runner.LimitMemory,
+			reason: "memory limit: a process was killed for using more than 2048 MiB"},
 		{name: "memory of the box", during: func(_ context.Context, p *fake.Proc) bool { p.Box.OutOfMemory(); return false },
 			outcome: results.Limit, limit: runner.LimitMemory, reason: "memory limit: "},
 	}

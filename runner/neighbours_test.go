@@ -115,8 +115,8 @@ func TestBreakerSaysItOnce(t *testing.T) {
 		Backoff: gateway.Backoff{Base: time.Millisecond, Max: time.Millisecond, OwnMax: time.Millisecond}})
 	r.model.answer = func(int, string) (int, string) { return http.StatusInternalServerError, "overloaded" }
 	sum := r.run(t)
-	if !strings.Contains(sum.Paused, "attempts in a row failed outside of the agent") || !strings.Contains(sum.Paused, "overloaded") ||
-		sum.Done != 0 || sum.Pending != 10 {
+	if !strings.Contains(sum.Paused, "attempts in a row failed outside of the agent") ||
+		!strings.Contains(sum.Paused, "overloaded") || sum.Done != 0 || sum.Pending != 10 {
 		t.Errorf("summary %+v", sum)
 	}
 	said := 0

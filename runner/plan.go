@@ -91,6 +91,9 @@ func (s *Sweep) pairsByName() map[pairName]*Pairing {
 func (s *Sweep) trials(ctx context.Context) ([]results.Trial, error) {
 	var trials []results.Trial
 	seq, settings := 0, s.settingsOfPairs()
+	if len(settings) != len(s.Pairings) {
+		return nil, fmt.Errorf("the run has %d agents and models, and the sweep %d", len(settings), len(s.Pairings))
+	}
 	for task, err := range tasks.Heads(ctx, s.Source) {
 		if err != nil {
 			return nil, fmt.Errorf("generating tasks: %w", err)

@@ -206,7 +206,8 @@ func (p place) killed(t *testing.T, lines int, after time.Duration, args []strin
 		}
 	}
 	err = cmd.Wait()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && (!ok || status.Signal() != syscall.SIGKILL) {
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if err != nil && (!ok || status.Signal() != syscall.SIGKILL) {
 		t.Fatalf("the program failed by itself: %v\n%s", err, log)
 	}
 	return err == nil
@@ -219,9 +220,10 @@ func TestRealPaused(t *testing.T) {
 	t.Setenv("CABRA_API_KEY", "sk-teller-0123456789abcdef")
 	provider, url := newTeller(t)
 	provider.setRefuse(http.StatusUnauthorized)
-	_, errOut, code := p.cabra(t, "--agent", tinyAgent, "--model", "teller", "--base-url", url, "--no-preflight", "--run", "paused",
-		"--grid", "traversal/add-parameter/math/n005/01", "--repeat", "3", "--jobs", "1")
-	if code != exitPaused || strings.Count(errOut, "pausing: ") != 1 || !strings.Contains(errOut, "paused with 3 of 3 trials to do") ||
+	_, errOut, code := p.cabra(t, "--agent", tinyAgent, "--model", "teller", "--base-url", url, "--no-preflight",
+		"--run", "paused", "--grid", "traversal/add-parameter/math/n005/01", "--repeat", "3", "--jobs", "1")
+	if code != exitPaused || strings.Count(errOut, "pausing: ") != 1 ||
+		!strings.Contains(errOut, "paused with 3 of 3 trials to do") ||
 		!strings.Contains(errOut, "cabra-run resume ") {
 		t.Errorf("code %d, want %d with one line when it pauses\n%s", code, exitPaused, errOut)
 	}

@@ -1,6 +1,7 @@
 package enginefault
 
 import (
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +107,7 @@ func testImageRemoved(t *testing.T, own *sandboxtest.Own, image string) {
 func TestCreateHangs(t *testing.T) {
 	for _, fate := range []engineproxy.Fate{engineproxy.Hang, engineproxy.Stall} {
 		t.Run(string(fate), func(t *testing.T) {
-			e, p := troubled(t, 3*time.Second, 1)
+			e, p := troubled(t, 8*time.Second, 1)
 			r := newRig(t, e, 3, worker{stays: "0"})
 			p.Script(engineproxy.Rule{Call: "create", Nth: 2, Fate: fate})
 			attempts := r.wantAllSolved(r.run(), 3)
@@ -138,9 +139,12 @@ func TestAttachBreaks(t *testing.T) {
 // TestOnePercent fails one engine call in a hundred, in three ways.
 func TestOnePercent(t *testing.T) {
 	e, p := troubled(t, 0, 3)
-	const n = 60
-	r := newRig(t, e, n/6, worker{stays: "0"})
-	r.sweep.Settings.Jobs, r.sweep.Settings.Repetitions = 4, 6
+	n, repeat := 20, 2
+	if os.Getenv("CABRA_TEST_TORTURE") != "" {
+		n, repeat = 200, 20
+	}
+	r := newRig(t, e, n/repeat, worker{stays: "0"})
+	r.sweep.Settings.Jobs, r.sweep.Settings.Repetitions = 4, repeat
 	r.sweep.Pause = briefly
 	for _, fate := range []engineproxy.Fate{engineproxy.Refuse, engineproxy.Drop, engineproxy.Lose} {
 		p.Script(engineproxy.Rule{Share: 0.01 / 3, Fate: fate})
@@ -152,7 +156,7 @@ func TestOnePercent(t *testing.T) {
 	for _, c := range p.Counts() {
 		calls += c
 	}
-	t.Logf("%d of %d engine calls troubled (%.1f calls a trial): %v", len(p.Struck()), calls, float64(calls)/n, p.Struck())
+	t.Logf("%d of %d engine calls troubled (%.1f calls a trial): %v", len(p.Struck()), calls, float64(calls)/float64(n), p.Struck())
 	if len(p.Struck()) == 0 {
 		t.Error("no call was troubled")
 	}
@@ -171,8 +175,10 @@ func TestSideBySide(t *testing.T) {
 	other := sandboxtest.RealEngineWith(t, docker.Options{StateDir: dir})
 	reap := func(e runner.Event) {
 		if e.Kind == runner.AttemptStarted || e.Kind == runner.TrialDone {
-			if r, err := other.Reap(t.Context()); err != nil || r.Boxes+r.Volumes+r.Workspaces > 0 {
-				t.Errorf("reaped %+v of living owners, %v", r, err)
+			// What it finds may be anybody's; that it spares the two is seen in
+			// their attempts.
+			if _, err := other.Reap(t.Context()); err != nil {
+				t.Errorf("reaping: %v", err)
 			}
 		}
 	}
@@ -180,8 +186,8 @@ func TestSideBySide(t *testing.T) {
 	for _, r := range rigs {
 		r.on = reap
 		both.Go(func() {
-			if n := r.wantAllSolved(r.run(), 4)[results.Answered]; n != 4 {
-				t.Errorf("%d attempts answered", n)
+			if n := r.wantAllSolved(r.run(), 4); n[results.Answered] != 4 || len(n) != 1 {
+				t.Errorf("attempts %v, want 4 answered", n)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"testing"
 
@@ -173,7 +174,10 @@ func TestOnePercent(t *testing.T) {
 					}
 				})
 			}
-			const n = 60
+			n := 24
+			if os.Getenv("CABRA_TEST_TORTURE") != "" {
+				n = 200
+			}
 			for i := range n {
 				lives <- i
 			}
