@@ -37,7 +37,11 @@ unit: $(RELAYS) ## the tests that need no engine
 
 # More rounds: make torture ROUNDS=3
 ROUNDS ?= 1
-torture: setup ## every agent's real CLI through every case of the end-to-end suite, with a table at the end
+torture: setup ## the long forms: kills, faults, hostile agents, every agent's real CLI; each prints its counts
+	CABRA_TEST_REAL=1 CABRA_TEST_TORTURE=$(ROUNDS) $(GO) test -v -timeout 2h ./runner -run 'Killed|StorageFails'
+	CABRA_TEST_REAL=1 CABRA_TEST_TORTURE=$(ROUNDS) $(GO) test -v -timeout 2h ./cmd/cabra-run -run 'TestRealKilledAnywhere|TestRealPaused'
+	CABRA_TEST_REAL=1 CABRA_TEST_TORTURE=$(ROUNDS) $(GO) test -v -timeout 2h -p 1 ./sandbox/faulttest ./runner/enginefault
+	CABRA_TEST_REAL=1 CABRA_TEST_TORTURE=$(ROUNDS) $(GO) test -v -timeout 4h ./runner/hostile
 	CABRA_TEST_REAL=1 CABRA_TEST_TORTURE=$(ROUNDS) $(GO) test -v -timeout 6h ./runner/suite
 
 bench: build ## the benchmarks (engine needed)

@@ -35,19 +35,17 @@ func (p *plan) take(id tasks.ID) []openTrial {
 
 // plan records the trials of the source and subtracts the finished ones.
 func (s *Sweep) plan(ctx context.Context) (*plan, error) {
-	trials, err := s.trials(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Store.Plan(ctx, trials); err != nil {
-		return nil, err
-	}
-	s.passed(StepPlanned)
-	pairs := s.pairsByName()
 	counts, err := s.Store.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if !s.SameTasks || s.Select != nil || counts.Planned != s.Source.Len()*s.Settings.Repetitions*len(s.Pairings) {
+		if counts, err = s.record(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.passed(StepPlanned)
+	pairs := s.pairsByName()
 	p := &plan{planned: counts.Planned, done: counts.Done, open: map[tasks.ID][]openTrial{}}
 	for t, err := range s.Store.Unfinished(ctx) {
 		if err != nil {
@@ -72,6 +70,18 @@ func (s *Sweep) plan(ctx context.Context) (*plan, error) {
 		p.open[t.TaskID] = append(p.open[t.TaskID], open)
 	}
 	return p, nil
+}
+
+// record writes the plan into the store and counts what it has then.
+func (s *Sweep) record(ctx context.Context) (results.Counts, error) {
+	trials, err := s.trials(ctx)
+	if err != nil {
+		return results.Counts{}, err
+	}
+	if err := s.Store.Plan(ctx, trials); err != nil {
+		return results.Counts{}, err
+	}
+	return s.Store.Counts(ctx)
 }
 
 // pairName is what tells pairings apart in the records of trials.

@@ -31,6 +31,9 @@ type Sweep struct {
 	// lock. Without one that the lock names a trial is not done.
 	Verdicts []string
 
+	// SameTasks says that the source was found to be what the run was planned
+	// with: a plan that is whole is then not made again.
+	SameTasks bool
 	// Select says which trials of the plan this run has; nil for all.
 	Select func(results.Trial) bool
 

@@ -8,7 +8,7 @@ import (
 // memoryMark is where the garbage collector begins to work harder. A sweep of
 // some boxes stays far below it; one of thousands is kept from doubling what it
 // needs, for a while, before garbage is looked for.
-const memoryMark = 900 << 20
+const memoryMark = 850 << 20
 
 // boundMemory sets the mark, unless GOMEMLIMIT says another.
 func boundMemory() {

@@ -123,6 +123,7 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 	}
 	sweep := a.sweep(k, src, store, pairs, s)
 	sweep.Budget = money
+	sweep.SameTasks = now.Tasks.Digest == lock.Tasks.Digest && now.Tasks.Statements == lock.Tasks.Statements
 	return sweep, k, nil
 }
 
@@ -130,7 +131,7 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 // whose outcome is of one of the classes.
 func reopen(ctx context.Context, a *app, store *results.Store, classes []results.Outcome) error {
 	var keys []string
-	for t, err := range store.Results(ctx) {
+	for t, err := range store.Brief(ctx) {
 		if err != nil {
 			return err
 		}

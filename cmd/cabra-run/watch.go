@@ -77,7 +77,7 @@ func (a *app) readStatus(ctx context.Context, run, scorer string) (_ *report.Sta
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	all := store.Results(ctx)
+	all := store.Brief(ctx)
 	if scorer != "" {
 		all = store.ResultsBy(ctx, scorer)
 	}

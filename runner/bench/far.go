@@ -90,7 +90,7 @@ func (b *farBox) Start(context.Context) error {
 }
 
 func (b *farBox) copyOut() {
-	buf := make([]byte, 2<<10)
+	buf := make([]byte, 512)
 	for {
 		n, err := b.stdio.Read(buf)
 		if n > 0 {

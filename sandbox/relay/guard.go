@@ -47,7 +47,7 @@ var frameBuffers = sync.Pool{New: func() any { return new(frame) }}
 
 // Buffers of a connection at rest.
 const (
-	restBytes = 2 << 10
+	restBytes = 512
 	headBytes = 512 // reads beyond it go around the buffer
 )
 

@@ -169,6 +169,12 @@ func (l *life) wait(ctx context.Context) error {
 	}
 	result, failed := l.cli.ContainerWait(ctx, l.id, until)
 	if !l.started {
+		go func() { // the client's own goroutine waits until somebody takes the answer
+			select {
+			case <-result:
+			case <-failed:
+			}
+		}()
 		return nil
 	}
 	select {
