@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cabra-run/results"
 	"cabra-run/results/report"
 )
 
@@ -105,6 +106,17 @@ func TestRealRerunCompares(t *testing.T) {
 	}
 	_, exists := p.call(t, exitError, "rerun", "first", "--run", "second")
 	wantText(t, "a name that is taken", exists, "there is a run or folder")
+	out, _ = p.call(t, exitOK, "audit", "second")
+	wantText(t, "audit", out, "2 recorded requests", "everything fits")
+	recordings, err := filepath.Glob(filepath.Join(p.runs, "second", "trials", "search", "*", "*", "*", "*", "*", "*", results.RecordingFile))
+	if err != nil || len(recordings) != 2 {
+		t.Fatalf("recordings %v %v", recordings, err)
+	}
+	if err := os.Remove(recordings[0]); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = p.call(t, exitError, "audit", "second")
+	wantText(t, "audit of a run that lost a recording", out, "WRONG  search/dead-code/math/n005/")
 	out, _ = p.call(t, exitOK, "compare", "second", "first")
 	wantText(t, "the other way round", out, "Solved in A alone: 0; in B alone: 2")
 }

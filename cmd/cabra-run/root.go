@@ -51,7 +51,7 @@ func newRoot(a *app) *cobra.Command {
 	p.StringVar(&a.runsDir, "runs", defaultRunsDir, "folder that run names are looked up in")
 	o.addFlags(cmd.Flags())
 	cmd.AddCommand(
-		newResume(a), newStatus(a), newReport(a), newShow(a), newScore(a), newExport(a), newRerun(a), newCompare(a), newMerge(a), newControl(a), newDebug(a), newBench(a),
+		newResume(a), newStatus(a), newReport(a), newShow(a), newScore(a), newExport(a), newRerun(a), newCompare(a), newMerge(a), newAudit(a), newControl(a), newDebug(a), newBench(a),
 		newTasks(a), newImport(a), newImages(a), newAgents(a), newDoctor(a), newClean(a),
 	)
 	return cmd
