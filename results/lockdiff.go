@@ -26,8 +26,9 @@ type Drift struct {
 // Diff lists in what b differs from a, among the things that determine
 // outcomes. Parallelism, retries, image IDs, and the host's size and kernel do
 // not count: the same recipe built twice has two IDs.
-func (a Lock) Diff(b Lock) []Difference {
-	was, now := a.facts(), b.facts()
+func (a Lock) Diff(b Lock) []Difference { return diffOf(a.facts(), b.facts()) }
+
+func diffOf(was, now []fact) []Difference {
 	var diffs []Difference
 	for _, name := range factNames(was, now) {
 		w, n := factOf(was, name), factOf(now, name)
@@ -104,6 +105,26 @@ func (l Lock) pairFacts() []fact {
 			fact{"scripted model" + of, fmt.Sprint(p.Provider.Scripted)})
 	}
 	return f
+}
+
+// rules say when a trial is done, beside what determines outcomes: one run can
+// have but one set of them.
+func (l Lock) rules() []fact {
+	var f []fact
+	pairs := l.Pairs()
+	for i, p := range pairs {
+		of := ""
+		if len(pairs) > 1 {
+			of = fmt.Sprintf(" (pairing %d)", i+1)
+		}
+		f = append(f, fact{"tried again" + of, fmt.Sprintf("%+v", p.Retry)})
+	}
+	filter := ""
+	if l.Origin != nil {
+		filter = l.Origin.Filter
+	}
+	return append(f, fact{"budget of a trial", l.Budget.Trial}, fact{"budget of an attempt", l.Budget.Attempt},
+		fact{"answered from a recording", fmt.Sprint(l.Replays())}, fact{"filter of the rerun", filter})
 }
 
 func definitionDigest(text string) string {

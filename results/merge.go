@@ -112,9 +112,11 @@ func (m *merge) staging() string {
 
 // build makes the run in the staging folder and puts it into its place.
 func (m *merge) build(ctx context.Context) error {
-	if err := clearStaging(m.staging()); err != nil {
+	held, err := claimStaging(m.staging())
+	if err != nil {
 		return err
 	}
+	defer held.Close()
 	s, err := Create(m.staging(), m.lock())
 	if err != nil {
 		return err
@@ -131,16 +133,48 @@ func (m *merge) build(ctx context.Context) error {
 	return syncPath(filepath.Dir(m.dst))
 }
 
-// clearStaging removes what a merge that was killed has left.
-func clearStaging(dir string) error {
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
+// claimStaging makes the staging folder, without what a merge that was killed
+// has left in it. It is this merge's as long as the file is open: beyond the
+// closing of the run in it, until it is in its place.
+func claimStaging(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	// Some file systems have no locks on folders; then only the run's own counts.
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.Join(&LockedError{Dir: dir}, f.Close())
+	}
+	if err := emptyStaging(dir, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func emptyStaging(dir string, held *os.File) error {
+	locked, err := held.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(locked, there) {
+		return &LockedError{Dir: dir} // another merge has put it into its place meanwhile
 	}
 	fl, err := acquireLock(filepath.Join(dir, flockOn), dir) // or it is not dead
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(dir), fl.release())
+	entries, err := held.ReadDir(-1)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return errors.Join(err, fl.release())
 }
 
 // syncFileSystem makes everything durable on the file system of a folder: for

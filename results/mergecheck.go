@@ -171,7 +171,7 @@ var ofMachine = []string{"shard", "host architecture", "engine", "engine transpo
 // shardDiff lists in what a shard's lock differs from the first one's.
 func shardDiff(first, other Lock) []Difference {
 	var diffs []Difference
-	for _, d := range first.Diff(other) {
+	for _, d := range append(first.Diff(other), diffOf(first.rules(), other.rules())...) {
 		if slices.Contains(ofMachine, d.Field) {
 			continue
 		}

@@ -144,60 +144,83 @@ func newBatch(ids []int64) *batch {
 }
 
 func (b *batch) read(ctx context.Context, tx view, brief bool) error {
-	if err := b.readTrials(ctx, tx, brief); err != nil {
-		return err
+	steps := []func(context.Context, view) error{b.readTrials, b.readAttempts, b.readVerdicts}
+	if brief {
+		steps = []func(context.Context, view) error{b.briefTrials, b.briefAttempts, b.briefVerdicts, b.missedReasons}
 	}
-	if err := b.readAttempts(ctx, tx, brief); err != nil {
-		return err
+	for _, step := range steps {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
 	}
-	return b.readVerdicts(ctx, tx, brief)
+	return nil
 }
 
-func (b *batch) readTrials(ctx context.Context, tx view, brief bool) error {
-	rows, err := tx.QueryContext(ctx, `SELECT id, `+trialColumnsOf(brief)+`, reopened FROM trials
-		WHERE `+fmt.Sprintf(b.where, "id"), b.args...)
+// rows reads the rows of the page's trials: query has a %s for the condition,
+// column is where the trial's row id is, dest takes a row for use.
+func (b *batch) rows(ctx context.Context, tx view, query, column string, dest []any, use func()) error {
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(query, fmt.Sprintf(b.where, column)), b.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		use()
+	}
+	return rows.Err()
+}
+
+func (b *batch) readTrials(ctx context.Context, tx view) error {
 	var row trialRow
 	var reopened int
-	dest := append(row.dest(), &reopened)
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-		b.trials[b.place[row.id]] = TrialResult{Trial: row.t, Reopened: reopened}
-	}
-	return rows.Err()
+	return b.rows(ctx, tx, `SELECT id, `+trialColumns+`, reopened FROM trials WHERE %s`, "id",
+		append(row.dest(), &reopened), func() {
+			b.trials[b.place[row.id]] = TrialResult{Trial: row.t, Reopened: reopened}
+		})
 }
 
-func attemptColumns(brief bool) string {
-	texts := `path, reason, usage_note, effective`
-	if brief {
-		texts = `'', '', '', ''`
-	}
-	return `number, started, ended, outcome, limit_hit, exit_code, requests, answers, wall_seconds, wait_seconds,
-		memory_peak, trace_state, tool_calls, artefacts + 2 * unchanged + 4 * unscored + 8 * adopted, ` + texts
-}
+const attemptColumns = `number, started, ended, outcome, limit_hit, exit_code, requests, answers, wall_seconds,
+	wait_seconds, memory_peak, trace_state, tool_calls, artefacts + 2 * unchanged + 4 * unscored + 8 * adopted,
+	path, reason, usage_note, effective`
 
-func (b *batch) readAttempts(ctx context.Context, tx view, brief bool) error {
-	rows, err := tx.QueryContext(ctx, `SELECT trial_id, `+attemptColumns(brief)+`, `+usageColumns+`
-		FROM attempts WHERE `+fmt.Sprintf(b.where, "trial_id")+` ORDER BY trial_id, number`, b.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func (b *batch) readAttempts(ctx context.Context, tx view) error {
 	var row attemptRow
-	dest := row.dest()
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-		t := &b.trials[b.place[row.trial]]
-		t.Attempts = append(t.Attempts, row.result(t.Key))
+	list := attemptList{b: b}
+	err := b.rows(ctx, tx, `SELECT trial_id, `+attemptColumns+`, `+usageColumns+`
+		FROM attempts WHERE %s ORDER BY trial_id, number`, "trial_id", row.dest(), func() {
+		list.add(row.trial, row.result(b.trials[b.place[row.trial]].Key))
+	})
+	list.hand()
+	return err
+}
+
+// attemptList holds the attempts of a page's trials, trial by trial, in one piece.
+type attemptList struct {
+	b      *batch
+	all    []AttemptResult
+	trial  int64 // whose attempts come just now
+	begins int
+}
+
+func (l *attemptList) add(trial int64, a AttemptResult) {
+	if trial != l.trial {
+		l.hand()
+		l.trial, l.begins = trial, len(l.all)
 	}
-	return rows.Err()
+	if l.all == nil {
+		l.all = make([]AttemptResult, 0, len(l.b.trials)*5/4)
+	}
+	l.all = append(l.all, a)
+}
+
+// hand gives the attempts that came last to their trial.
+func (l *attemptList) hand() {
+	if len(l.all) > l.begins {
+		l.b.trials[l.b.place[l.trial]].Attempts = l.all[l.begins:len(l.all):len(l.all)]
+	}
 }
 
 // attemptRow takes attemptColumns behind the trial's row id, then usageColumns.
@@ -225,28 +248,18 @@ func (r *attemptRow) result(key string) AttemptResult {
 	return AttemptResult{Attempt: a, Usage: r.sums.total()}
 }
 
-func (b *batch) readVerdicts(ctx context.Context, tx view, brief bool) error {
-	texts := `reason, checks`
-	if brief {
-		texts = `'', ''`
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT trial_id, id, number, scorer, version, solved, `+texts+`
-		FROM verdicts WHERE superseded = 0 AND `+fmt.Sprintf(b.where, "trial_id"), b.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func (b *batch) readVerdicts(ctx context.Context, tx view) error {
 	var trial int64
 	var s storedVerdict
-	dest := []any{&trial, &s.id, &s.v.Attempt, &s.v.Scorer, &s.v.Version, &s.v.Solved, &s.v.Reason, &s.checks}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-		i := b.place[trial]
-		b.verdicts[i] = append(b.verdicts[i], s)
-	}
-	return rows.Err()
+	return b.rows(ctx, tx, `SELECT trial_id, id, number, scorer, version, solved, reason, checks
+		FROM verdicts WHERE superseded = 0 AND %s`, "trial_id",
+		[]any{&trial, &s.id, &s.v.Attempt, &s.v.Scorer, &s.v.Version, &s.v.Solved, &s.v.Reason, &s.checks},
+		func() { b.addVerdict(trial, s) })
+}
+
+func (b *batch) addVerdict(trial int64, s storedVerdict) {
+	i := b.place[trial]
+	b.verdicts[i] = append(b.verdicts[i], s)
 }
 
 // each hands the trials out, whole, until use has enough.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -144,14 +143,6 @@ func (s *Store) Trials(ctx context.Context) ([]Trial, error) {
 
 const trialColumns = `key, seq, task_id, axis, size, refactoring, code, instance, agent, version, model, repetition,
 	task_digest, sample_id, settings`
-
-// trialColumnsOf is trialColumns, with empty texts for what Brief leaves out.
-func trialColumnsOf(brief bool) string {
-	if brief {
-		return strings.Replace(trialColumns, `task_digest, sample_id, settings`, `'', '', ''`, 1)
-	}
-	return trialColumns
-}
 
 // trialRow takes id and trialColumns.
 type trialRow struct {

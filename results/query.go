@@ -1,7 +1,9 @@
 package results
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -18,16 +20,32 @@ func (s *Store) Results(ctx context.Context) iter.Seq2[TrialResult, error] {
 // ResultsBy is Results as the named verdict alone has it ("" is the run's
 // first): words go by it, and no other one is waited for.
 func (s *Store) ResultsBy(ctx context.Context, scorer string) iter.Seq2[TrialResult, error] {
-	if scorer == "" {
-		scorer = s.lock.Verdict()
-	}
+	scorer = cmp.Or(scorer, s.lock.Verdict())
 	return s.results(ctx, scorer, []string{scorer})
 }
 
-// Brief is Results without what only people read: no checks, no reasons and
-// notes, no digests, sample ids and settings. It takes a third of the time less.
+// Brief is Results with what is counted and summed up, in a third of the time.
+// A trial has its identity but for key, digest, instance, sample id and place; an
+// attempt has number, times, outcome, limit, whether it is unchanged or unscored,
+// usage and the notes on it and on limits, and its reason where its trial has no
+// verdict; a verdict has no reason and no checks.
 func (s *Store) Brief(ctx context.Context) iter.Seq2[TrialResult, error] {
 	return s.yield(ctx, reading{brief: true}, s.lock.Verdict(), s.lock.Verdicts())
+}
+
+// BriefBy is to ResultsBy what Brief is to Results.
+func (s *Store) BriefBy(ctx context.Context, scorer string) iter.Seq2[TrialResult, error] {
+	scorer = cmp.Or(scorer, s.lock.Verdict())
+	return s.yield(ctx, reading{brief: true}, scorer, []string{scorer})
+}
+
+// Ended yields the results of the trials that have an attempt with one of the
+// outcomes.
+func (s *Store) Ended(ctx context.Context, outcomes ...Outcome) iter.Seq2[TrialResult, error] {
+	r := reading{where: `id IN (SELECT trial_id FROM attempts WHERE outcome IN (SELECT value FROM json_each(?)))`}
+	list, _ := json.Marshal(outcomes) // words cannot fail
+	r.args = []any{string(list)}
+	return s.yield(ctx, r, s.lock.Verdict(), s.lock.Verdicts())
 }
 
 // Unfinished yields what Results does, but only the trials that are not done.

@@ -116,14 +116,24 @@ func (a *attempt) tell(kind EventKind) {
 	a.sweep.Observer.observe(e)
 }
 
+// isBare is a function of its own because traits are large, and what an attempt
+// holds on its stack it may hold for hours; see also Sweep.retryOf.
+//
+//go:noinline
+func (a *attempt) isBare() bool { return a.pair.Agent.Traits().Bare != "" }
+
 // perform goes from an empty box to the collected evidence. Whatever fails on
 // the way, the box is removed at the end.
 func (a *attempt) perform(ctx context.Context) {
 	if err := a.openOriginal(); err != nil {
+		if errors.Is(err, errReplayStopped) {
+			a.evidence.Ended = endedCancelled
+			return
+		}
 		a.evidence.Diverged, a.staged = err.Error(), true
 		return
 	}
-	if a.pair.Agent.Traits().Bare != "" {
+	if a.isBare() {
 		a.performBare(ctx)
 		return
 	}

@@ -17,6 +17,22 @@ type breaker struct {
 	last  string
 }
 
+// unscored counts one trial that could not be scored, or none with nil, and
+// returns why the sweep must pause, or "".
+func (b *breaker) unscored(err error) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.inRow = 0
+		return ""
+	}
+	b.inRow++
+	if b.limit <= 0 || b.inRow < b.limit {
+		return ""
+	}
+	return fmt.Sprintf("%d trials in a row could not be scored; the last one: %s", b.inRow, plainLine(err.Error()))
+}
+
 // record counts one ended attempt and returns why the sweep must pause, or "".
 func (b *breaker) record(o results.Outcome, reason string, permanent bool) string {
 	b.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -86,8 +87,9 @@ type original struct {
 }
 
 // open reads the recording of an attempt: that of the same number, or else the
-// last one, which decided the trial. A number of 0 means the last one.
-func (r *Replays) open(t results.Trial, number int, name string) (*original, error) {
+// last one, which decided the trial. A number of 0 means the last one. The
+// reading ends with stop.
+func (r *Replays) open(t results.Trial, number int, name string, stop <-chan struct{}) (*original, error) {
 	attempt, err := r.find(t, number)
 	if err != nil {
 		return nil, err
@@ -105,11 +107,38 @@ func (r *Replays) open(t results.Trial, number int, name string) (*original, err
 		return nil, err
 	}
 	defer file.Close()
-	traffic, err := gateway.NewReplay(gateway.ReadRecording(file), gateway.ReplayOptions{Name: name})
+	traffic, err := gateway.NewReplay(bounded(gateway.ReadRecording(file), stop), gateway.ReplayOptions{Name: name})
 	if err != nil {
 		return nil, fmt.Errorf("attempt %d of the original: %w", attempt.Number, err)
 	}
 	return &original{attempt, traffic}, nil
+}
+
+// maxReplayed bounds the bodies of a recording's requests together: each may
+// repeat all of the one before in a few bytes, and all of them are read.
+const maxReplayed = 4 << 30
+
+// errReplayStopped ends the reading of a recording when the sweep ends.
+var errReplayStopped = errors.New("the run was stopped")
+
+// bounded are records up to maxReplayed, or until stop.
+func bounded(records iter.Seq2[gateway.Record, error], stop <-chan struct{}) iter.Seq2[gateway.Record, error] {
+	return func(yield func(gateway.Record, error) bool) {
+		total := 0
+		for rec, err := range records {
+			select {
+			case <-stop:
+				err = errReplayStopped
+			default:
+				if total += len(rec.Request); err == nil && total > maxReplayed {
+					err = fmt.Errorf("its requests have more than %d GiB", maxReplayed>>30)
+				}
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func (r *Replays) find(t results.Trial, number int) (results.Attempt, error) {
@@ -155,7 +184,7 @@ func (a *attempt) openOriginal() error {
 		from = up.Name()
 	}
 	var err error
-	a.original, err = a.sweep.Replay.open(a.trial, number, from)
+	a.original, err = a.sweep.Replay.open(a.trial, number, from, a.sweep.Stop.Reached(Halt))
 	return err
 }
 
@@ -199,8 +228,8 @@ func (a *attempt) compareReplay() (*ReplayResult, error) {
 	if now := a.record.Outcome; now == results.Cancelled || now == results.InfraError || r.Divergence != nil {
 		return r, nil
 	}
-	was, err := StoredCode(a.sweep.Replay.store, o.attempt, a.task)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	was, err := a.originalCode()
+	if err != nil {
 		return r, err
 	}
 	for _, p := range a.task.Starter.Paths() {
@@ -209,7 +238,9 @@ func (a *attempt) compareReplay() (*ReplayResult, error) {
 		}
 	}
 	same := len(r.Differs) == 0
-	r.SameCode = &same
+	if was != nil || a.code != nil {
+		r.SameCode = &same
+	}
 	note := r.note(a.record.Outcome)
 	if !same || a.record.Outcome != r.Outcome {
 		a.notice(note)
@@ -221,11 +252,27 @@ func (a *attempt) compareReplay() (*ReplayResult, error) {
 	return r, nil
 }
 
+// originalCode is what the original left, nil where it left none. That its
+// files are gone since is an error.
+func (a *attempt) originalCode() (tasks.Files, error) {
+	o := a.original
+	was, err := StoredCode(a.sweep.Replay.store, o.attempt, a.task)
+	if errors.Is(err, fs.ErrNotExist) && o.attempt.Unscored {
+		return nil, nil
+	}
+	return was, err
+}
+
 // note is the result in a line.
 func (r *ReplayResult) note(now results.Outcome) string {
-	note := fmt.Sprintf("replay of attempt %d: same code", r.Attempt)
-	if len(r.Differs) > 0 {
-		note = fmt.Sprintf("replay of attempt %d: code differs in %s", r.Attempt, strings.Join(r.Differs, ", "))
+	note := fmt.Sprintf("replay of attempt %d: ", r.Attempt)
+	switch {
+	case r.SameCode == nil:
+		note += "neither left code"
+	case *r.SameCode:
+		note += "same code"
+	default:
+		note += "code differs in " + strings.Join(r.Differs, ", ")
 	}
 	if now != r.Outcome {
 		note += fmt.Sprintf(", outcome was %s", r.Outcome)

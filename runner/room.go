@@ -142,8 +142,12 @@ func (s *Sweep) dequeue(waited, letIn bool) {
 func (a *attempt) create(ctx context.Context) (sandbox.Box, error) {
 	for try := 1; ; try++ {
 		box, err := a.sweep.Engine.Create(ctx, a.spec())
-		if !sandbox.IsFault(err, sandbox.FaultNoCapacity) || try >= createTries || a.sweep.Stop.Level() >= Halt {
+		if !sandbox.IsFault(err, sandbox.FaultNoCapacity) || try >= createTries {
 			return box, err
+		}
+		if a.sweep.Stop.Level() >= Halt {
+			a.evidence.Ended = endedCancelled
+			return nil, err
 		}
 		if a.sweep.Pause(ctx, roomEvery) != nil {
 			return nil, err

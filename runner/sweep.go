@@ -66,6 +66,7 @@ type Sweep struct {
 	clock func() time.Time
 
 	breaker breaker
+	scoring breaker // of trials that could not be scored
 	places  places
 	opening opening
 	engine  engineWatch
@@ -179,7 +180,7 @@ func (s *Sweep) Run(ctx context.Context) (Summary, error) {
 }
 
 func (s *Sweep) prepare() {
-	s.breaker.limit = s.Settings.BreakAfter
+	s.breaker.limit, s.scoring.limit = s.Settings.BreakAfter, s.Settings.BreakAfter
 	if limit, _ := s.places.Jobs(); limit == 0 { // nobody has changed it yet
 		s.places.set(s.Settings.Jobs)
 	}

@@ -382,6 +382,7 @@ func (f *failingScorer) ScoreBy(ctx context.Context, t *tasks.Task, code tasks.F
 func TestSweepScorerFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r := newRig(t, dir)
+	r.sweep.Settings.BreakAfter = 100 // more than there are trials
 	r.sweep.Scorer = &failingScorer{left: 1 << 30}
 	if sum := r.run(t); sum.Pending != 10 {
 		t.Errorf("summary %+v", sum)

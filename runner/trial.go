@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"cabra-run/results"
 	"cabra-run/runner/score"
+	"cabra-run/sandbox"
 	"cabra-run/tasks"
 )
 
@@ -76,13 +80,26 @@ func (s *Sweep) pauseBefore(ctx context.Context, made []results.Attempt) error {
 
 // judgeSweep pauses the sweep when too much goes wrong outside of the agents.
 func (s *Sweep) judgeSweep(a *attempt) {
-	if a.staged {
+	if a.staged && a.record.Outcome != results.InfraError {
 		return // a scripted failure is meant, it says nothing about the provider
 	}
 	if a.record.Outcome == results.InfraError && s.noteEngine(a.evidence.Fault, a.spell) {
 		return // many attempts that one engine took along are one failure
 	}
 	if why := s.breaker.record(a.record.Outcome, a.record.Reason, a.permanent); why != "" {
+		s.pause(why)
+	}
+}
+
+// judgeScoring pauses the sweep where nothing can be scored any more, before
+// more is paid for. A task or code that cannot be scored alone, and a sweep that
+// ends, say nothing about the scorer.
+func (s *Sweep) judgeScoring(ctx context.Context, err error) {
+	var broken *score.TaskDefect
+	if ctx.Err() != nil || s.Stop.Level() > Running || errors.As(err, &broken) || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if why := s.scoring.unscored(err); why != "" {
 		s.pause(why)
 	}
 }
@@ -106,6 +123,7 @@ func (s *Sweep) finish(ctx context.Context, open *openTrial, task *tasks.Task, l
 	word, reason := string(last.Outcome), last.Reason
 	if last.Outcome.HasCode() && !last.Unscored {
 		verdicts, err := s.score(ctx, open, task, last, code)
+		s.judgeScoring(ctx, err)
 		if err != nil {
 			s.Observer.observe(Event{Who: s.who(open.pair), Kind: Notice, Task: task.ID,
 				Repetition: open.trial.Repetition, Attempt: last.Number, Reason: plainLine(notScored(verdicts, err))})
@@ -203,11 +221,27 @@ func StoredCode(store *results.Store, a results.Attempt, task *tasks.Task) (task
 	defer root.Close()
 	code := tasks.Files{}
 	for p := range task.Starter {
-		text, err := root.ReadFile(path.Join(results.FilesDir, p))
+		text, err := readBounded(root, path.Join(results.FilesDir, p))
 		if err != nil {
 			return nil, fmt.Errorf("reading code of attempt %d of %s: %w", a.Number, task.ID, err)
 		}
 		code[p] = string(text)
 	}
 	return code, nil
+}
+
+// readBounded reads a file no longer than one that is collected: a run may come
+// from elsewhere.
+func readBounded(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	most := sandbox.DefaultCollectLimits().FileBytes
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%q has more than %d bytes", name, most)
+	}
+	return text, err
 }

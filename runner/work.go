@@ -85,6 +85,7 @@ type watcher struct {
 	active    time.Time     // the last sign of work
 	waited    time.Duration // for the provider, by then
 	workspace int64
+	scratch   int64
 	unread    int // readings in a row without the workspace's size
 	faults    int
 }
@@ -125,11 +126,15 @@ func gaveUp(s gateway.Stats) bool {
 	return s.Exhausted > 0 && !s.Scripted && s.LastError != nil && !s.LastError.Permanent
 }
 
-// signs notes signs of work: model traffic, output, a workspace that changes.
+// signs notes signs of work: model traffic, output, a workspace, a session or
+// other files of the box that change.
 func (w *watcher) signs(now time.Time, usage sandbox.Usage, stats gateway.Stats, lastPrint time.Time) {
 	latest := w.active
 	if usage.WorkspaceBytes != w.workspace {
 		w.workspace, latest = usage.WorkspaceBytes, now
+	}
+	if usage.ScratchBytes != w.scratch { // a session file that grows, for one
+		w.scratch, latest = usage.ScratchBytes, now
 	}
 	for _, at := range []time.Time{stats.LastActivity, lastPrint} {
 		if at.After(latest) {

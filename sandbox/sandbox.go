@@ -224,6 +224,9 @@ type Usage struct {
 	Pids            int64 `json:"pids"`
 	PidsLimitHits   int64 `json:"pids_limit_hits"`
 	WorkspaceBytes  int64 `json:"workspace_bytes"` // -1 when unknown
+	// ScratchBytes is what the box's home, /tmp and /dev/shm hold, with
+	// whatever else of it lies in memory file systems; -1 when unknown.
+	ScratchBytes int64 `json:"scratch_bytes"`
 }
 
 // Exit is how PID 1 ended: a result, not an error.

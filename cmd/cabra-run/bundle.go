@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -57,8 +58,9 @@ func (a *app) exportBundle(ctx context.Context, run, out string, withImages bool
 	if err != nil {
 		return err
 	}
-	a.say(fmt.Sprintf("wrote %s, %s (%s unpacked, %d members); elsewhere: cabra-run import bundle FILE",
-		out, units.HumanSize(float64(info.Size())), units.HumanSize(float64(r.Bytes)), r.Members))
+	a.say(fmt.Sprintf("wrote %s, %s (%s unpacked, %d members)\nelsewhere: cabra-run import bundle %s --run %s",
+		out, units.HumanSize(float64(info.Size())), units.HumanSize(float64(r.Bytes)), r.Members,
+		shellWord(filepath.Base(out)), shellWord(filepath.Base(store.Dir()))))
 	for _, m := range r.Missing {
 		a.say("warning: the run has lost " + m)
 	}

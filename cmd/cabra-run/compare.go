@@ -112,3 +112,21 @@ func writeComparisonChart(file string, c *report.Comparison) error {
 		return err
 	})
 }
+
+// printBesideOrigin prints for a rerun that was continued what a rerun ends with;
+// for other runs nothing. Without the original the run is what it is all the same.
+func printBesideOrigin(ctx context.Context, a *app, store *results.Store) error {
+	from := store.Lock().Origin
+	switch {
+	case from == nil:
+		return nil
+	case from.Replay:
+		return printReplay(ctx, a, store)
+	}
+	old, err := openOrigin(from)
+	if err != nil {
+		a.say(fmt.Sprintf("not compared with the run that this one runs again: %v", err))
+		return nil
+	}
+	return errors.Join(printComparison(ctx, a, old, store, compareOptions{}), old.Close())
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -82,6 +83,9 @@ func controlRun(ctx context.Context, a *app, run string, r control.Request) erro
 	var none *control.NotRunningError
 	if errors.As(err, &none) {
 		return a.notRunning(run, err)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return hinted(err, "only the user who runs it, and root, may ask; what is done can be seen by: "+a.command("status", run))
 	}
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ func main() {
 	if trace.ChildMain(os.Args[1:]) {
 		return
 	}
+	boundMemory()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

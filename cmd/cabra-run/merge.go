@@ -46,7 +46,7 @@ where file system and permissions allow it the new run shares their files.`,
 	f := cmd.Flags()
 	f.StringVar(&name, "run", "", "name or path of the new run")
 	f.BoolVar(&o.AllowDrift, "allow-drift", false, "unite parts whose environments differ, and record how")
-	f.BoolVar(&o.Partial, "partial", false, "unite unfinished parts too, or some of them; resume does the rest")
+	f.BoolVar(&o.Partial, "partial", false, "unite parts that are not finished too; resume does the rest")
 	f.BoolVar(&o.Copy, "copy", false, "copy the files even where they can be shared")
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	return cmd

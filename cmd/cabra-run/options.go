@@ -69,8 +69,12 @@ func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.grid, "grid", "", "preset, task id or expression (see: cabra-run tasks list --help)")
 	f.StringVar(&o.run, "run", "", "name or path of the new run (default: made from time, agent and grid)")
 	f.IntVar(&o.repetitions, "repetitions", 1, "trials of each task (or --repeat)")
-	f.IntVar(&o.repetitions, "repeat", 1, "the same as --repetitions")
-	_ = f.MarkHidden("repeat") // fails only for a flag that is not there
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "repeat" {
+			name = "repetitions"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.IntVar(&o.limit, "limit", 0, "run only the first N tasks of the grid")
 	f.StringVar(&o.shard, "shard", "", "run only part I of N of the plan, as I/N; unite the finished parts by: cabra-run merge")
 	f.StringVar(&o.sweepFile, "sweep", "", "TOML file that holds what these flags hold, by their names; a flag given beside it wins")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,36 +39,38 @@ func printReplay(ctx context.Context, a *app, store *results.Store) error {
 		if err != nil {
 			return err
 		}
-		if bad := sum.add(r); bad {
-			a.say(fmt.Sprintf("%s (%s, %s): %s", t.TaskID, t.Agent, t.Model, printableLine(final.Reason)))
+		if bad := sum.add(r); bad != "" {
+			a.say(fmt.Sprintf("%s (%s, %s): %s", t.TaskID, t.Agent, t.Model, printableLine(cmp.Or(final.Reason, bad))))
 		}
 	}
-	_, err := fmt.Fprintf(a.stdout, "\nReplay: %d came out with the same code, %d with other code, %d stopped at a request that does not fit "+
-		"the recording,\n%d without a comparison; %d texts drifted, %d recorded requests were not made. "+
+	_, err := fmt.Fprintf(a.stdout, "\nReplay: %d came out with the same code, %d with other code, %d stopped at a\n"+
+		"request that does not fit the recording, %d without a comparison;\n"+
+		"%d texts drifted, %d recorded requests were not made.\n"+
 		"Details: replay.json of each attempt.\n", sum.same, sum.differ, sum.stopped, sum.without, sum.drifts, sum.unused)
 	return err
 }
 
-// add counts one result and reports whether it is one to be named.
-func (s *replaySummary) add(r *runner.ReplayResult) bool {
+// add counts one result and says what is wrong with it, if anything is.
+func (s *replaySummary) add(r *runner.ReplayResult) string {
 	if r == nil {
 		s.without++
-		return false
+		return "without a comparison"
 	}
 	s.drifts += len(r.Drifts) + r.MoreDrifts
 	s.unused += r.Unused
 	switch {
 	case r.Divergence != nil:
 		s.stopped++
+		return "stopped at a request that does not fit the recording"
 	case r.SameCode == nil:
 		s.without++
+		return "without a comparison"
 	case *r.SameCode:
 		s.same++
-		return false
-	default:
-		s.differ++
+		return ""
 	}
-	return true
+	s.differ++
+	return "other code"
 }
 
 // readReplay is what an attempt's comparison says, nil where there is none.

@@ -93,7 +93,7 @@ func printReport(ctx context.Context, a *app, store *results.Store, o reportOpti
 	if o.scorer.name == bothVerdicts {
 		return printBoth(ctx, a, store, o, opts)
 	}
-	r, err := report.Build(store.ResultsBy(ctx, opts.Scorer), store.Lock(), opts)
+	r, err := report.Build(store.BriefBy(ctx, opts.Scorer), store.Lock(), opts)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func printUsage(ctx context.Context, a *app, store *results.Store, o reportOptio
 	if err != nil {
 		return err
 	}
-	u, err := report.BuildUsage(store.Results(ctx), store.Lock(), &spending)
+	u, err := report.BuildUsage(store.Brief(ctx), store.Lock(), &spending)
 	switch {
 	case err != nil:
 		return err
@@ -206,7 +206,13 @@ or, where the output is no terminal, as a line whenever something has changed.`,
 			if a.json {
 				return report.StatusJSON(a.stdout, s)
 			}
-			return report.StatusText(a.stdout, s)
+			if err := report.StatusText(a.stdout, s); err != nil || s.Complete {
+				return err
+			}
+			if _, held, err := results.Held(a.runPath(args[0])); err == nil && !held {
+				a.say("\n" + a.ending(args[0], view{Status: s}))
+			}
+			return nil
 		},
 	}
 	scorer.addFlag(cmd, "verdict that the outcomes go by, and without which a trial is not done")
@@ -231,6 +237,10 @@ func listRuns(ctx context.Context, a *app) error {
 		a.say(fmt.Sprintf("there are no runs in %q yet", a.runsDir))
 	}
 	enc := json.NewEncoder(a.stdout)
+	width := 0
+	for _, name := range names {
+		width = max(width, len(name))
+	}
 	for _, name := range names {
 		s, err := a.readStatus(ctx, filepath.Join(a.runsDir, name), "")
 		switch {
@@ -240,7 +250,7 @@ func listRuns(ctx context.Context, a *app) error {
 			err = enc.Encode(s)
 		default:
 			t := s.Trials
-			_, err = fmt.Fprintf(a.stdout, "%-60s %s %s  %d of %d trials done\n", name, s.Agent, s.Model, t.Done, t.Planned)
+			_, err = fmt.Fprintf(a.stdout, "%-*s  %d of %d trials done  %s %s\n", width, name, t.Done, t.Planned, s.Agent, s.Model)
 		}
 		if err != nil && s != nil {
 			return err

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +14,6 @@ import (
 
 	"cabra-run/results"
 	"cabra-run/runner"
-	"cabra-run/runner/agent"
 	"cabra-run/sandbox"
 	"cabra-run/tasks"
 )
@@ -109,7 +105,11 @@ func rerun(ctx context.Context, a *app, o *rerunOptions, run string) (err error)
 	if err != nil {
 		return err
 	}
-	budget, err := o.budgetOptions.parseFor(pairs)
+	if err := samePart(old.Lock(), pairs); err != nil {
+		return err
+	}
+	bounds := o.budgets(old.Lock())
+	budget, err := bounds.parseFor(pairs)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func rerun(ctx context.Context, a *app, o *rerunOptions, run string) (err error)
 	if err != nil {
 		return err
 	}
-	r.lock.Run, r.lock.Budget = filepath.Base(a.runPath(name)), o.budgetOptions.locked()
+	r.lock.Run, r.lock.Budget = filepath.Base(a.runPath(name)), bounds.locked()
 	store, err := results.Create(a.runPath(name), r.lock)
 	if err != nil {
 		return errors.Join(err, k.close(ctx))
@@ -154,7 +154,7 @@ func (o *rerunOptions) origin(old *results.Store) (*results.Origin, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	digest, err := lockDigest(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -162,84 +162,8 @@ func (o *rerunOptions) origin(old *results.Store) (*results.Origin, error) {
 	if err != nil {
 		return nil, &codedError{err: fmt.Errorf("--filter: %w", err), code: exitUsage}
 	}
-	sum := sha256.Sum256(text)
-	return &results.Origin{Run: old.Lock().Run, Dir: dir, Lock: "sha256:" + hex.EncodeToString(sum[:]),
+	return &results.Origin{Run: old.Lock().Run, Dir: dir, Lock: digest,
 		Filter: f.String(), Replay: o.replay}, nil
-}
-
-// pairs are the agents and models of the new run: the old one's, or each of the
-// given with each of those that are not.
-func (o *rerunOptions) pairs(lock results.Lock) ([]chosen, error) {
-	switch {
-	case o.replay:
-		return replayPairings(lock)
-	case len(o.agents)+len(o.models) == 0:
-		return restorePairings(lock, o.providerOptions)
-	}
-	var list []chosen
-	agents, err := o.newAgents(lock)
-	if err != nil {
-		return nil, err
-	}
-	for _, ag := range agents {
-		for _, model := range o.newModels(lock, ag) {
-			c := chosen{agent: ag, retry: lock.Retry}
-			if c.model, c.provider, err = agentModel(ag, model, o.providerOptions); err != nil {
-				return nil, err
-			}
-			if c.ask, err = (asking{lock.Agent.Effort, lock.Agent.Instructions}).choose(ag, c.model); err != nil {
-				return nil, err
-			}
-			list = append(list, c)
-		}
-	}
-	return list, checkDistinct(list)
-}
-
-// newAgents are the agents that were given, or those of the lock.
-func (o *rerunOptions) newAgents(lock results.Lock) ([]agent.Agent, error) {
-	var list []agent.Agent
-	for _, name := range o.agents {
-		ag, err := agent.Find(name)
-		if err != nil {
-			return nil, &codedError{err: err, code: exitUsage}
-		}
-		list = append(list, ag)
-	}
-	if len(list) > 0 {
-		return list, nil
-	}
-	var seen []string
-	for _, p := range lock.Pairs() {
-		id := p.Agent.Name + "@" + p.Agent.Version
-		if slices.Contains(seen, id) {
-			continue
-		}
-		seen = append(seen, id)
-		ag, err := agent.Restore(p.Agent.Name, p.Agent.Version, p.Agent.Definition, p.Agent.File)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, ag)
-	}
-	return list, nil
-}
-
-// newModels are the models that were given, or those of the lock.
-func (o *rerunOptions) newModels(lock results.Lock, ag agent.Agent) []string {
-	if !ag.Traits().AsksModel() {
-		return []string{""}
-	}
-	if len(o.models) > 0 {
-		return o.models
-	}
-	var list []string
-	for _, p := range lock.Pairs() {
-		if !slices.Contains(list, p.Model) {
-			list = append(list, p.Model)
-		}
-	}
-	return list
 }
 
 // rerunName is the name that was given, or the first free one after the old run's.
@@ -327,7 +251,7 @@ func (r *rerunning) checkSame(was results.Lock) error {
 		setPairings(&want, now.Pairs())
 	}
 	if len(r.o.agents)+len(r.o.models) > 0 {
-		setPairings(&want, now.Pairs())
+		setPairings(&want, kept(was.Pairs(), now.Pairs()))
 		want.Images = withAgentImages(was.Images, now.Images)
 	}
 	drift := want.Diff(now)
@@ -344,146 +268,4 @@ func (r *rerunning) checkSame(was results.Lock) error {
 	}
 	r.app.say("recorded as drift: " + strings.Join(lines, "; "))
 	return nil
-}
-
-// withAgentImages are the old images, with those of agents that the old run did
-// not have taken from the new ones.
-func withAgentImages(was, now []results.Image) []results.Image {
-	var list []results.Image
-	for _, img := range now {
-		i := slices.IndexFunc(was, func(w results.Image) bool { return w.Name == img.Name })
-		if i >= 0 {
-			img = was[i]
-		}
-		list = append(list, img)
-	}
-	return list
-}
-
-// followOrigin picks the trials of a rerun, and where it is a replay takes its
-// answers from the original. Runs of their own are left as they are.
-//
-// The function that it returns gives up what the sweep needs of the original.
-func (a *app) followOrigin(ctx context.Context, s *runner.Sweep, store *results.Store) (release func() error, err error) {
-	release = func() error { return nil }
-	from := store.Lock().Origin
-	if from == nil {
-		return release, nil
-	}
-	planned, err := store.Trials(ctx)
-	if err != nil {
-		return release, err
-	}
-	if len(planned) > 0 && !from.Replay { // its trials are known: the original is not needed any more
-		s.Select = among(s.Select, planned)
-		return release, nil
-	}
-	old, err := results.Open(from.Dir, results.ReadOnly)
-	if err != nil {
-		return release, hinted(fmt.Errorf("opening the run that this one runs again: %w", err), "put it back at "+from.Dir)
-	}
-	picked, err := pickTrials(ctx, old, from.Filter)
-	if err != nil {
-		return release, errors.Join(err, old.Close())
-	}
-	s.Select = alike(s.Select, picked, samePairings(old.Lock(), store.Lock()))
-	if from.Replay {
-		s.Replay = runner.ReplayFrom(old)
-	}
-	return old.Close, nil
-}
-
-// pickTrials are the trials of a run that a filter takes.
-func pickTrials(ctx context.Context, old *results.Store, filter string) ([]results.Trial, error) {
-	f, err := results.ParseFilter(filter)
-	if err != nil {
-		return nil, err
-	}
-	var picked []results.Trial
-	for t, err := range old.Results(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if f.Match(t) {
-			picked = append(picked, t.Trial)
-		}
-	}
-	return picked, nil
-}
-
-type selection = func(results.Trial) bool
-
-// among selects trials that are planned already.
-func among(also selection, planned []results.Trial) selection {
-	keys := map[string]bool{}
-	for _, t := range planned {
-		keys[t.Key] = true
-	}
-	return func(t results.Trial) bool { return keys[t.Key] && (also == nil || also(t)) }
-}
-
-// alike selects trials of the same task and repetition as one that was picked
-// and, where both runs have the same pairings, of the same agent and model.
-func alike(also selection, picked []results.Trial, same bool) selection {
-	id := func(t results.Trial) string {
-		text := fmt.Sprintf("%s|%d", t.TaskID, t.Repetition)
-		if same {
-			text += "|" + t.Agent + "@" + t.Version + "|" + t.Model
-		}
-		return text
-	}
-	ids := map[string]bool{}
-	for _, t := range picked {
-		ids[id(t)] = true
-	}
-	return func(t results.Trial) bool { return ids[id(t)] && (also == nil || also(t)) }
-}
-
-// samePairings reports whether two runs have the same agents and models.
-func samePairings(a, b results.Lock) bool {
-	return slices.EqualFunc(a.Pairs(), b.Pairs(), func(x, y results.Pairing) bool {
-		return x.Agent.Name == y.Agent.Name && x.Agent.Version == y.Agent.Version && x.Model == y.Model
-	})
-}
-
-// replayPairings makes the pairings of a run whose answers come from its own
-// recording: no provider is looked up, and no key is read.
-func replayPairings(lock results.Lock) ([]chosen, error) {
-	once := results.Retry{Attempts: 1} // the attempt that decided is replayed, once
-	var list []chosen
-	for _, p := range lock.Pairs() {
-		if p.Provider.TLS != "" {
-			return nil, fmt.Errorf("%s asked with a login (--tls %s): such a run cannot be replayed", p.Agent.Name, p.Provider.TLS)
-		}
-		ag, err := agent.Restore(p.Agent.Name, p.Agent.Version, p.Agent.Definition, p.Agent.File)
-		if err != nil {
-			return nil, err
-		}
-		if !ag.Traits().AsksModel() {
-			c := chosen{agent: ag, retry: once}
-			if c.model, c.provider, err = noModel(); err != nil {
-				return nil, err
-			}
-			list = append(list, c)
-			continue
-		}
-		told := toldModel(p)
-		list = append(list, chosen{agent: ag, retry: once, provider: p.Provider,
-			model: runner.Model{Name: p.Model, Agent: told, Wire: told, Wires: []string{p.Agent.Wire}},
-			ask:   runner.Ask{Wire: p.Agent.Wire, Effort: p.Agent.Effort, Instructions: p.Agent.Instructions}})
-	}
-	return list, nil
-}
-
-// toldModel is the name by which an agent was told its model.
-func toldModel(p results.Pairing) string {
-	if p.Provider.Scripted {
-		return scriptedModel
-	}
-	if lockedEndpoint(p.Provider.Description) == "" {
-		if name, ok := strings.CutPrefix(p.Model, p.Provider.Name+"/"); ok && p.Provider.Name != "" {
-			return name
-		}
-	}
-	return p.Model
 }

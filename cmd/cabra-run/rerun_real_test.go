@@ -145,3 +145,27 @@ func TestRealResumeTriesAgain(t *testing.T) {
 	_, bad := p.call(t, exitUsage, "resume", "slow", "--retry-class", "solved")
 	wantText(t, "a class that is none", bad, "there is: timeout, stalled, limit, agent_error, no_output")
 }
+
+// A session that grows is a sign of work: such an agent is not taken for stalled,
+// however short the time without one may be; one that rests is.
+func TestRealSessionIsASignOfWork(t *testing.T) {
+	p := newReferencePlace(t)
+	task := []string{"--grid", "axis=traversal; size=5; code=math; task=dead-code; instances=1", "--stall", "5s",
+		"--model", "scripted", "--attempts", "1"}
+	p.call(t, exitOK, append([]string{"--agent", "testdata/agents/diarist.toml", "--run", "writes"}, task...)...)
+	if rows := p.rows(t, "writes"); len(rows) != 1 || rows[0].Outcome != "agent_error" {
+		t.Errorf("rows %+v, want the end of one that has asked no model", rows)
+	}
+	text, err := os.ReadFile("testdata/agents/diarist.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resting := filepath.Join(t.TempDir(), "resting.toml")
+	if err := os.WriteFile(resting, []byte(strings.ReplaceAll(string(text), "${REST:-0}", "60")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.call(t, exitOK, append([]string{"--agent", resting, "--run", "rests"}, task...)...)
+	if rows := p.rows(t, "rests"); len(rows) != 1 || rows[0].Outcome != "stalled" {
+		t.Errorf("rows %+v, want stalled", rows)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"cabra-run/results"
 	"cabra-run/runner"
 	"cabra-run/sandbox"
+	"cabra-run/sandbox/gateway"
 	"cabra-run/tasks"
 )
 
@@ -73,7 +74,9 @@ func resume(ctx context.Context, a *app, o *resumeOptions, run string) (err erro
 		return errors.Join(err, k.close(ctx), store.Close())
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return a.finishSweep(ctx, run, k, store, s)
+	return a.finishSweep(ctx, run, k, store, s, func(ctx context.Context) error {
+		return printBesideOrigin(ctx, a, store)
+	})
 }
 
 // resumeSweep makes the sweep that the run's lock describes.
@@ -116,7 +119,7 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 		err = checkDrift(ctx, a, store, lock.Diff(now), o.allowDrift)
 	}
 	if err == nil {
-		err = reopen(ctx, a, store, o.classes)
+		err = o.reopen(ctx, a, store, budget.Trial)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, k.close(ctx))
@@ -128,24 +131,47 @@ func resumeSweep(ctx context.Context, a *app, o *resumeOptions, store *results.S
 }
 
 // reopen makes trials pending again that say nothing about the agent, and those
-// whose outcome is of one of the classes.
-func reopen(ctx context.Context, a *app, store *results.Store, classes []results.Outcome) error {
+// whose outcome is of one of the classes. One whose budget leaves no room for
+// another attempt keeps what it has: that would replace its code by nothing.
+func (o *resumeOptions) reopen(ctx context.Context, a *app, store *results.Store, trial gateway.Caps) error {
+	again := append([]results.Outcome{results.Cancelled, results.InfraError, results.ProviderError}, o.classes...)
+	var spent map[string]results.Spending
+	if trial != (gateway.Caps{}) && len(o.classes) > 0 {
+		var err error
+		if _, spent, err = store.Spending(ctx); err != nil {
+			return err
+		}
+	}
 	var keys []string
-	for t, err := range store.Brief(ctx) {
+	poor := 0
+	for t, err := range store.Ended(ctx, again...) {
 		if err != nil {
 			return err
 		}
 		final := t.Final()
-		if t.State == results.StateDone && final != nil &&
-			(!final.Outcome.OfAgent() || slices.Contains(classes, final.Outcome)) {
-			keys = append(keys, t.Key)
+		if t.State != results.StateDone || final == nil || !slices.Contains(again, final.Outcome) {
+			continue
 		}
+		stopped := final.LimitHit == runner.LimitBudget && o.trial == ""
+		if p, some := spent[t.Key]; some && final.Outcome.OfAgent() && (stopped || usedUp(p, trial)) {
+			poor++
+			continue
+		}
+		keys = append(keys, t.Key)
+	}
+	if poor > 0 {
+		a.say(fmt.Sprintf("%d finished trials are not tried again: their budget leaves no room; give a higher --trial-budget", poor))
 	}
 	if len(keys) == 0 {
 		return nil
 	}
 	a.say(fmt.Sprintf("%d finished trials are tried again: they ended without an agent outcome, or as --retry-class says", len(keys)))
 	return store.Reopen(ctx, keys)
+}
+
+// usedUp reports whether nothing is left of a budget.
+func usedUp(p results.Spending, c gateway.Caps) bool {
+	return c.USD > 0 && p.USD+p.WorstUSD >= c.USD || c.Tokens > 0 && p.Tokens+p.WorstTokens >= c.Tokens
 }
 
 // lockedSource returns the tasks of a lock.

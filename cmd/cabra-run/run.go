@@ -32,6 +32,9 @@ func runNew(ctx context.Context, a *app, o *sweepOptions) error {
 	}
 	a.sayOddities(src)
 	src = limited(src, p.limit)
+	if n := src.Len() * p.settings.Repetitions * len(p.pairs); p.shard.Index > n {
+		a.say(fmt.Sprintf("part %s of this plan is empty: it has only %d trials", p.shard, n))
+	}
 	if o.dryRun {
 		return dryRun(ctx, a, o, p, src)
 	}

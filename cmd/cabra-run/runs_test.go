@@ -154,3 +154,32 @@ func TestChartNamesItsFile(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The list of runs is as wide as their names; the status of one that nobody works
+// on says how it goes on.
+func TestStatusOfRuns(t *testing.T) {
+	a := testApp(t)
+	store, _ := openNew(t, a, "short")
+	someRun(t, filepath.Join(a.runsDir, "a-longer-name"))
+	list := newStatus(a)
+	out, err := command(a, list)
+	if want := "a-longer-name  0 of 0 trials done  copilot m\nshort          0 of 1 trials done  copilot m\n"; out != want || err != nil {
+		t.Errorf("%q, %v; want %q", out, err, want)
+	}
+	status := func() string {
+		_, errs, code := cabra("status", "short", "--runs", a.runsDir)
+		if code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+		return errs
+	}
+	if errs := status(); errs != "" {
+		t.Errorf("while it is worked on: %q", errs)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if errs := status(); !strings.Contains(errs, "nobody works on the run; continue: cabra-run resume "+filepath.Join(a.runsDir, "short")) {
+		t.Errorf("afterwards: %q", errs)
+	}
+}

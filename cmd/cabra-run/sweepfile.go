@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,11 @@ func readSweepFile(name string, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
+	if _, both := values["repeat"]; both && values["repetitions"] != nil {
+		return usagef("sweep file %q: repeat and repetitions are the same setting: leave one out", name)
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	var keys []string
 	for key := range values {
 		keys = append(keys, key)
@@ -34,16 +40,59 @@ func readSweepFile(name string, flags *pflag.FlagSet) error {
 		if f == nil || slices.Contains(notInFile, key) {
 			return usagef("sweep file %q: there is no setting %q; what there is are the flags of a new run (cabra-run --help), without their dashes", name, key)
 		}
-		if f.Changed {
+		if given[f.Name] {
 			continue
 		}
-		for _, text := range flagTexts(values[key]) {
-			if err := flags.Set(key, text); err != nil {
-				return usagef("sweep file %q: %s: %w", name, key, err)
-			}
+		if err := setFromFile(flags, f, values[key]); err != nil {
+			return usagef("sweep file %q: %s: %w", name, key, err)
 		}
 	}
 	return nil
+}
+
+// setFromFile gives a flag a value of the file. A list is for flags that take
+// several values, and for the grid, whose parts are joined by commas.
+func setFromFile(flags *pflag.FlagSet, f *pflag.Flag, v any) error {
+	switch list, isList := v.([]any); {
+	case isTable(v):
+		return errors.New("a table is no value of a flag")
+	case f.Value.Type() == "stringSlice":
+		for _, text := range flagTexts(v) {
+			if err := flags.Set(f.Name, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	case isList && f.Name == "grid":
+		v = strings.Join(plainTexts(list), ",")
+	case isList:
+		return fmt.Errorf("takes one value, not a list of %d", len(list))
+	}
+	if err := flags.Set(f.Name, fmt.Sprint(v)); err != nil {
+		return fmt.Errorf("%q is no %s%s", fmt.Sprint(v), f.Value.Type(), example(f))
+	}
+	return nil
+}
+
+func isTable(v any) bool {
+	_, is := v.(map[string]any)
+	return is
+}
+
+// example shows the form of a flag's values by its default.
+func example(f *pflag.Flag) string {
+	if f.DefValue == "" {
+		return ""
+	}
+	return ", such as " + f.DefValue
+}
+
+func plainTexts(list []any) []string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = fmt.Sprint(e)
+	}
+	return texts
 }
 
 func parseSweepFile(name string) (map[string]any, error) {
@@ -55,12 +104,17 @@ func parseSweepFile(name string) (map[string]any, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxSweepFile+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("sweep file %q: %w", name, err)
+		return nil, &codedError{err: fmt.Errorf("sweep file: %w", err), code: exitUsage}
 	case len(text) > maxSweepFile:
 		return nil, usagef("sweep file %q: longer than %d bytes", name, maxSweepFile)
 	}
 	values := map[string]any{}
 	if err := toml.Unmarshal(text, &values); err != nil {
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			line, _ := at.Position()
+			return nil, usagef("sweep file %q, line %d: %w", name, line, err)
+		}
 		return nil, usagef("sweep file %q: %w", name, err)
 	}
 	return values, nil

@@ -79,7 +79,7 @@ func (a *app) readStatus(ctx context.Context, run, scorer string) (_ *report.Sta
 	defer func() { err = errors.Join(err, store.Close()) }()
 	all := store.Brief(ctx)
 	if scorer != "" {
-		all = store.ResultsBy(ctx, scorer)
+		all = store.BriefBy(ctx, scorer)
 	}
 	return report.BuildStatus(all, store.Lock(), time.Now())
 }

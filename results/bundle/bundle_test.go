@@ -294,6 +294,14 @@ func TestHostileBundles(t *testing.T) {
 		{"device", "neither a file nor a folder", members(t, good, add(link(tar.TypeChar)))},
 		{"pipe", "neither a file nor a folder", members(t, good, add(link(tar.TypeFifo)))},
 		{"long name", "", members(t, good, add(file("run/trials/"+strings.Repeat("x/", 3000)+"y")))},
+		{"endless description", `"bundle.json": it is larger than any`, members(t, good, func(l []member) []member {
+			l[0].body = append(l[0].body, make([]byte, 2<<20)...)
+			return l
+		})},
+		{"endless lock", `"run/run.json": it is larger than any`, members(t, good, func(l []member) []member {
+			find(l, "run/run.json").body = make([]byte, 65<<20)
+			return l
+		})},
 		{"too large", "more than 262144 bytes", members(t, good, func(l []member) []member {
 			find(l, "/stdout").body = make([]byte, 1<<20)
 			return l

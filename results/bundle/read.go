@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -176,6 +177,8 @@ func (u *unpacker) allowed(h *tar.Header) error {
 		return refuse("neither a file nor a folder")
 	case h.Typeflag == tar.TypeReg && name != h.Name:
 		return refuse("a file with the name of a folder")
+	case h.Size > readWhole(name):
+		return refuse("it is larger than any")
 	case h.Size < 0 || h.Size > maxBytes-u.report.Bytes:
 		return refuse(fmt.Sprintf("unpacked the bundle has more than %d bytes", maxBytes))
 	case u.report.Members >= maxMembers:
@@ -184,6 +187,17 @@ func (u *unpacker) allowed(h *tar.Header) error {
 	u.report.Members++
 	u.report.Bytes += h.Size
 	return u.ctx.Err()
+}
+
+// readWhole bounds the members that are read into memory.
+func readWhole(name string) int64 {
+	switch name {
+	case infoFile:
+		return 1 << 20
+	case path.Join(runDir, "run.json"):
+		return 64 << 20
+	}
+	return math.MaxInt64
 }
 
 // member unpacks one file or folder and notes its digest.

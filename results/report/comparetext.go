@@ -140,8 +140,7 @@ func (c *Comparison) writeHeader(w *bufio.Writer) {
 	writeWrapped(w, fmt.Sprintf("verdict %s (scorer %s)", c.Scorer, cmp.Or(versions, "none yet")))
 	for i, run := range []ComparedRun{c.First, c.Second} {
 		for _, d := range run.Drift {
-			writeWrapped(w, fmt.Sprintf("%c CONTINUED UNDER OTHER CONDITIONS since %s: %s",
-				'A'+i, stamp(d.At), d.Difference))
+			writeWrapped(w, fmt.Sprintf("%c %s: %s", 'A'+i, driftTitle(d), d.Difference))
 		}
 	}
 	switch {
@@ -371,7 +370,7 @@ func (f *Flip) write(w *bufio.Writer, why string) {
 func (p *PairingComparison) writeFigures(w *bufio.Writer) {
 	fmt.Fprintf(w, "\nPer trial: calls, tokens and time of the attempt that counts (means)\n")
 	if p.VersionsDiffer() {
-		writeWrapped(w, "THE AGENTS' VERSIONS DIFFER: compare calls, not tokens; "+
+		writeWrapped(w, "THE AGENTS OR THEIR VERSIONS DIFFER: compare calls, not tokens; "+
 			"a CLI may count or cut its requests otherwise")
 	}
 	t := table{align: "ll", header: []string{"axis", "", "pairs", "A", "B", "B/A", "p"}}

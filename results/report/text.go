@@ -105,7 +105,7 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 		}
 	}
 	for _, d := range reports[0].Drift {
-		fmt.Fprintf(w, "CONTINUED UNDER OTHER CONDITIONS since %s: %s\n", stamp(d.At), oneLine(d.Difference.String()))
+		fmt.Fprintf(w, "%s: %s\n", driftTitle(d), oneLine(d.Difference.String()))
 	}
 	for _, r := range reports {
 		writeVerdictNotes(w, r)
@@ -114,6 +114,15 @@ func writeHeader(w *bufio.Writer, reports ...*Report) {
 		fmt.Fprintf(w, "the verdicts differ on %s trials; see where and why with --scorer both\n", count(n))
 	}
 	writeCompleteness(w, reports)
+}
+
+// driftTitle says how trials of one run came to be made under two conditions:
+// the field of a difference between united parts names the part.
+func driftTitle(d results.Drift) string {
+	if strings.Contains(d.Field, "(shard ") {
+		return "PARTS MADE UNDER DIFFERENT CONDITIONS"
+	}
+	return "CONTINUED UNDER OTHER CONDITIONS since " + stamp(d.At)
 }
 
 // partLines say which part of the grid a run has, and whose trials they are.

@@ -122,7 +122,7 @@ func (s *boxes) obey(ctx context.Context, box *fake.Box, o order) (answer, error
 
 // endAtOnce is how many guests end at one time: thousands of real ones never do
 // it in the same moment.
-const endAtOnce = 500
+const endAtOnce = 100
 
 // removed frees the place of a guest that has ended.
 func (s *boxes) removed(box *fake.Box) {

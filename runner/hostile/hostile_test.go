@@ -63,6 +63,8 @@ func TestHostileFilesInVolumes(t *testing.T) {
 	list := onFiles()
 	for i := range list {
 		list[i].want = append(list[i].want, list[i].inVolume...)
+		// The engine's archive leaves sockets out without a word.
+		list[i].left = slices.DeleteFunc(list[i].left, func(r string) bool { return r == sandbox.RefusedSocket })
 	}
 	torment(t, newRig(t, docker.TransportArchive), list, n, 4)
 }

@@ -420,14 +420,3 @@ func (e *Engine) awaitRemoval(ctx context.Context, op, id string) error {
 	}
 	return err
 }
-
-// removeVolume removes a volume that may be gone already.
-func (e *Engine) removeVolume(ctx context.Context, name string) error {
-	err := e.insist(ctx, fmt.Sprintf("removing volume %q", name), func(ctx context.Context) error {
-		return e.api.VolumeRemove(ctx, name, true)
-	})
-	if sandbox.IsFault(err, sandbox.FaultGone) {
-		return nil
-	}
-	return err
-}

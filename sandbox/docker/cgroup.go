@@ -95,6 +95,10 @@ func (c *cgroup) read() (sandbox.Usage, error) {
 	u.Pids, errs[2] = readNumber(filepath.Join(c.pids, "pids.current"))
 	u.PidsLimitHits, errs[3] = readField(filepath.Join(c.pids, "pids.events"), "max")
 	u.MemoryPeakBytes, _ = readNumber(filepath.Join(c.memory, peak)) // missing before Linux 5.19
+	var err error
+	if u.ScratchBytes, err = readField(filepath.Join(c.memory, "memory.stat"), "shmem"); err != nil {
+		u.ScratchBytes = -1
+	}
 	return u, errors.Join(errs[:]...)
 }
 

@@ -22,6 +22,7 @@ const (
 	labelAttempt  = "cabra.attempt"
 	labelDeadline = "cabra.deadline" // seconds since 1970
 	labelOwner    = "cabra.owner"
+	labelImage    = "cabra.image"    // of the box that a volume belongs to
 	labelCreation = "cabra.creation" // one per Create, to find what a lost answer left
 )
 

@@ -113,6 +113,7 @@ func (b *Box) told(ctx context.Context, op string, state *container.State) (u sa
 		if err != nil {
 			return err
 		}
+		u.ScratchBytes = -1
 		u.MemoryBytes = int64(stats.MemoryStats.Usage)
 		u.MemoryPeakBytes = int64(stats.MemoryStats.MaxUsage)
 		u.Pids = int64(stats.PidsStats.Current)

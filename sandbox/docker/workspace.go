@@ -47,7 +47,9 @@ func (e *Engine) newWorkspace(p *plan) workspace {
 			mount: e.mounts, limit: p.spec.Limits.OrDefaults().WorkspaceBytes,
 		}
 	}
-	return &volumeWorkspace{e: e, name: volumeName(p.creation), files: p.spec.Workspace, labels: p.labels}
+	labels := maps.Clone(p.labels)
+	labels[labelImage] = p.spec.Image
+	return &volumeWorkspace{e: e, name: volumeName(p.creation), files: p.spec.Workspace, labels: labels}
 }
 
 func volumeName(creation string) string { return "cabra-" + creation }
@@ -202,6 +204,7 @@ type volumeWorkspace struct {
 	files  map[string][]byte
 	labels map[string]string
 	made   bool
+	deep   bool // what was read of it may be nested deeper than the engine can remove
 }
 
 func (w *volumeWorkspace) prepare(ctx context.Context, uid int) (*mount.Mount, error) {
@@ -276,9 +279,19 @@ func (w *volumeWorkspace) collect(
 		return c, err
 	}
 	defer r.Close()
-	return sandbox.ReadTar(r, dst, l)
+	c, err = sandbox.ReadTar(r, dst, l)
+	w.deep = c.Truncated || slices.ContainsFunc(c.Refused, func(r sandbox.Refused) bool {
+		return r.Reason == sandbox.RefusedTooDeep || r.Reason == sandbox.RefusedName // a path too long
+	})
+	return c, err
 }
 
 func (w *volumeWorkspace) remove(ctx context.Context) error {
+	if w.deep {
+		// The engine would try in vain, and have no file left to open meanwhile.
+		// If this goes wrong, it has to show whether it can.
+		_ = w.e.clearVolume(ctx, w.name)
+		w.deep = false
+	}
 	return w.e.removeVolume(ctx, w.name)
 }

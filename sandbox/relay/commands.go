@@ -113,3 +113,7 @@ func UnpackCommand(dir string, replace bool) []string {
 // takes, and the number of its entries. It exits with 3 when it stopped
 // counting at 200,000 entries or could not look into a folder.
 func UsageCommand(dir string) []string { return []string{Path, "usage", "--", dir} }
+
+// ClearCommand removes everything below dir, as its owner and whatever its depth
+// and modes. It exits with 0 when dir is empty.
+func ClearCommand(dir string) []string { return []string{Path, "clear", "--", dir} }

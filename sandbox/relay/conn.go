@@ -142,7 +142,7 @@ func (c *Conn) Stats() Stats {
 }
 
 // pieceBytes is the longest piece. Answers come in smaller ones.
-const pieceBytes = 8 << 10
+const pieceBytes = 4 << 10
 
 // link is one connection of the agent. It keeps the guard's account, and
 // writes in small pieces, because the multiplexer keeps a copy of the largest

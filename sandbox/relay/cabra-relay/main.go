@@ -3,7 +3,7 @@
 // Command cabra-relay is what a box runs besides the agent: PID 1, which
 // carries the agent's model connections to the host (serve), and small tools
 // that the host runs under the agent's uid (guest, signal, kill, archive,
-// unpack, usage). It is static, imports nothing of ours from outside of sandbox/relay,
+// unpack, usage, clear). It is static, imports nothing of ours from outside of sandbox/relay,
 // and must hold nothing from which a task could be solved: the agent can read
 // and run it.
 package main
@@ -22,6 +22,7 @@ const usageText = `usage:
   relay archive [--files N] [--entries N] [--bytes N] [--file-bytes N] [--depth N] [--only PATH ...] DIR
   relay unpack [--files N] [--bytes N] [--replace 0|1] DIR
   relay usage [--entries N] DIR
+  relay clear DIR
 `
 
 // Exit codes.
@@ -54,7 +55,7 @@ func run(args []string) (int, error) {
 	commands := map[string]func([]string) (int, error){
 		"serve": serveCommand, "guest": guestCommand, "signal": signalCommand,
 		"kill": killCommand, "archive": archiveCommand, "unpack": unpackCommand,
-		"usage": usageCommand,
+		"usage": usageCommand, "clear": clearCommand,
 	}
 	command := commands[args[0]]
 	if command == nil {
