@@ -123,7 +123,9 @@ func (s *Sweep) finish(ctx context.Context, open *openTrial, task *tasks.Task, l
 	word, reason := string(last.Outcome), last.Reason
 	if last.Outcome.HasCode() && !last.Unscored {
 		verdicts, err := s.score(ctx, open, task, last, code)
-		s.judgeScoring(ctx, err)
+		if err == nil || len(verdicts) == 0 { // a scorer that gives one of two verdicts is not broken
+			s.judgeScoring(ctx, err)
+		}
 		if err != nil {
 			s.Observer.observe(Event{Who: s.who(open.pair), Kind: Notice, Task: task.ID,
 				Repetition: open.trial.Repetition, Attempt: last.Number, Reason: plainLine(notScored(verdicts, err))})

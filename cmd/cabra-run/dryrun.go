@@ -61,6 +61,9 @@ func dryRun(ctx context.Context, a *app, o *sweepOptions, p parsed, src tasks.So
 			}
 		}
 	}
+	if o.budgetOptions.run != "" {
+		fmt.Fprintf(w, "budget\t%s\n", o.budgetOptions.run)
+	}
 	perJob := time.Duration((trials + p.settings.Jobs - 1) / p.settings.Jobs)
 	fmt.Fprintf(w, "time\tat least %s (boxes and CLI alone, %s a trial); at most %s (every trial times out once)\n",
 		perJob*attemptOverhead, attemptOverhead, perJob*p.settings.Timeout)

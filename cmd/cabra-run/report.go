@@ -206,12 +206,15 @@ or, where the output is no terminal, as a line whenever something has changed.`,
 			if a.json {
 				return report.StatusJSON(a.stdout, s)
 			}
-			if err := report.StatusText(a.stdout, s); err != nil || s.Complete {
+			_, held, heldErr := results.Held(a.runPath(args[0]))
+			idle := heldErr == nil && !held && !s.Complete
+			if idle { // at no rate
+				s.TrialsPerHour, s.Remaining = nil, nil
+			}
+			if err := report.StatusText(a.stdout, s); err != nil || !idle {
 				return err
 			}
-			if _, held, err := results.Held(a.runPath(args[0])); err == nil && !held {
-				a.say("\n" + a.ending(args[0], view{Status: s}))
-			}
+			a.say("\n" + a.ending(args[0], view{Status: s}))
 			return nil
 		},
 	}

@@ -40,7 +40,7 @@ func newRerun(a *app) *cobra.Command {
 		Use:   "rerun RUN",
 		Short: "make a run again under its lock, and compare the two",
 		Long: `Makes a new run, linked to the old one: the same tasks under the same limits, with
-the same agents and models unless others are given. What differs without having been
+the same agents, models and budgets unless others are given. What differs without having been
 asked for (another image, another version of this program) stops it; --allow-drift
 records it instead. At the end both runs are compared, per axis and size.
 

@@ -99,7 +99,7 @@ func bar(done, planned int) string {
 func rateText(v view) string {
 	s := v.Status
 	text := ""
-	if s.TrialsPerHour != nil && !s.Complete {
+	if v.Held && s.TrialsPerHour != nil && !s.Complete {
 		left := time.Duration(*s.Remaining * float64(time.Second)).Round(time.Second)
 		text = fmt.Sprintf("; %.0f trials per hour, %s left at this rate", *s.TrialsPerHour, left)
 	}

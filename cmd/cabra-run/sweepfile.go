@@ -69,7 +69,7 @@ func setFromFile(flags *pflag.FlagSet, f *pflag.Flag, v any) error {
 		return fmt.Errorf("takes one value, not a list of %d", len(list))
 	}
 	if err := flags.Set(f.Name, fmt.Sprint(v)); err != nil {
-		return fmt.Errorf("%q is no %s%s", fmt.Sprint(v), f.Value.Type(), example(f))
+		return fmt.Errorf("%q is no %s%s", fmt.Sprint(v), kindOf(f), example(f))
 	}
 	return nil
 }
@@ -77,6 +77,20 @@ func setFromFile(flags *pflag.FlagSet, f *pflag.Flag, v any) error {
 func isTable(v any) bool {
 	_, is := v.(map[string]any)
 	return is
+}
+
+// kindOf says in words what a flag takes.
+func kindOf(f *pflag.Flag) string {
+	switch kind := f.Value.Type(); kind {
+	case "int":
+		return "whole number"
+	case "float64":
+		return "number"
+	case "bool":
+		return "true or false"
+	default:
+		return kind
+	}
 }
 
 // example shows the form of a flag's values by its default.

@@ -34,7 +34,7 @@ func TestRetriedTrial(t *testing.T) {
 	if err := s.SetVerdict(ctx, trial.Key, 2, results.Verdict{Scorer: "strict", Solved: true}); err != nil {
 		t.Fatal(err)
 	}
-	drift := []results.Difference{{Field: "agent version", Was: "1", Now: "2"}}
+	drift := []results.Difference{{Field: "agent version", Was: "1", Now: "2"}, {Field: "time-out (shard 3/3)", Was: "600s", Now: "300s"}}
 	if err := s.RecordDrift(ctx, drift); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,14 @@ func TestRetriedTrial(t *testing.T) {
 		t.Errorf("cost %+v, input %+v", e.Cost, e.Input)
 	}
 	var out bytes.Buffer
-	if err := report.Text(&out, r); err != nil || !strings.Contains(out.String(), "agent version: was 1, is 2") {
-		t.Errorf("the text does not tell of the drift: %v", err)
+	if err := report.Text(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"CONTINUED UNDER OTHER CONDITIONS since ", "Z: agent version: was 1, is 2\n",
+		"\nPARTS MADE UNDER DIFFERENT CONDITIONS: time-out (shard 3/3): was 600s, is 300s\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the text does not tell of the drift: no %q", want)
+		}
 	}
 }
 

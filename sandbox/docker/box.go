@@ -151,6 +151,14 @@ func waited(ctx context.Context, result <-chan container.WaitResponse, failed <-
 	case err := <-failed:
 		return 0, err
 	case <-ctx.Done():
+		// The client hands its answer to somebody, or waits for ever, where it
+		// came at this very moment.
+		go func() {
+			select {
+			case <-result:
+			case <-failed:
+			}
+		}()
 		return 0, ctx.Err()
 	}
 }
