@@ -109,8 +109,8 @@ func UnpackCommand(dir string, replace bool) []string {
 	return append(argv, "--", dir)
 }
 
-// UsageCommand prints "<bytes> <files>\n": the space that the tree below dir
-// takes, and the number of its entries. It exits with 3 when it stopped
+// UsageCommand prints "<bytes> <files>\n": for each entry of the tree below dir
+// the larger of its length and the space it takes, and their number. It exits with 3 when it stopped
 // counting at 200,000 entries or could not look into a folder.
 func UsageCommand(dir string) []string { return []string{Path, "usage", "--", dir} }
 

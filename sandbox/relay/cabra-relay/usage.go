@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usageCommand prints the space and the entries of a tree.
+// usageCommand prints the bytes and the entries of a tree.
 func usageCommand(args []string) (int, error) {
 	entries := int64(200_000)
 	options := arguments{numbers: map[string]*int64{"--entries": &entries}}
@@ -27,7 +27,7 @@ func usageCommand(args []string) (int, error) {
 	var bytes, files int64
 	w := &walker{entries: entries, depth: 256}
 	w.visit = func(e entry) error {
-		bytes += e.stat.Blocks * 512
+		bytes += max(e.stat.Size, e.stat.Blocks*512) // so that sparse files do not hide
 		files++
 		w.cut = w.cut || e.deep || e.unread
 		return nil
