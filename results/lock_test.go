@@ -54,7 +54,7 @@ func TestDiff(t *testing.T) {
 		{"instructions of the workspace", func(l *results.Lock) { l.Agent.Instructions = true }},
 		{"agent's definition", func(l *results.Lock) { l.Agent.Definition = "name = 'x'" }},
 		{"", func(l *results.Lock) { l.Agent.File = "/elsewhere/x.toml" }},
-		{"limits", func(l *results.Lock) { l.Limits.Pids = 100 }},
+		{"limit of processes", func(l *results.Lock) { l.Limits.Pids = 100 }},
 		{"time-out", func(l *results.Lock) { l.TimeoutSeconds = 1800 }},
 		{"network", func(l *results.Lock) { l.Network = "bridge" }},
 		{"recipe of image copilot", func(l *results.Lock) { l.Images[0].Recipe = "sha256:33" }},

@@ -57,12 +57,12 @@ func (l Lock) facts() []fact {
 		{"network", l.Network},
 		{"time-out", fmt.Sprintf("%gs", l.TimeoutSeconds)},
 		{"stall time", fmt.Sprintf("%gs", l.StallSeconds)},
-		{"limits", fmt.Sprintf("%+v", l.Limits)},
 		{"verdict by default", l.Verdict()},
 		{"host architecture", l.Host.Arch},
 		{"engine", l.Engine.Name},
 		{"engine transport", l.Engine.Transport},
 	}...)
+	f = append(f, l.Limits.facts()...)
 	if l.Limit > 0 {
 		f = append(f, fact{"limit of tasks", fmt.Sprint(l.Limit)})
 	}
@@ -125,6 +125,22 @@ func (l Lock) rules() []fact {
 	}
 	return append(f, fact{"budget of a trial", l.Budget.Trial}, fact{"budget of an attempt", l.Budget.Attempt},
 		fact{"answered from a recording", fmt.Sprint(l.Replays())}, fact{"filter of the rerun", filter})
+}
+
+// facts are the limits, each by itself, in bytes unless said otherwise.
+func (l Limits) facts() []fact {
+	bytes := func(n int64) string { return fmt.Sprintf("%d bytes", n) }
+	return []fact{
+		{"limit of memory", bytes(l.MemoryBytes)},
+		{"limit of processes", fmt.Sprint(l.Pids)},
+		{"limit of processors", fmt.Sprint(l.CPUs)},
+		{"limit of open files", fmt.Sprint(l.OpenFiles)},
+		{"limit of /tmp", bytes(l.TmpBytes)},
+		{"limit of the home", bytes(l.HomeBytes)},
+		{"limit of /dev/shm", bytes(l.ShmBytes)},
+		{"limit of the workspace", bytes(l.WorkspaceBytes)},
+		{"limit of output", bytes(l.OutputBytes)},
+	}
 }
 
 func definitionDigest(text string) string {

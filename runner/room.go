@@ -133,7 +133,7 @@ func (s *Sweep) dequeue(waited, letIn bool) {
 	}
 	s.mu.Unlock()
 	if last && letIn {
-		s.Observer.observe(Event{Kind: Resuming, Reason: "going on: there is room again"})
+		s.Observer.observe(Event{Kind: Resuming, Reason: "going on with the next attempt"})
 	}
 }
 

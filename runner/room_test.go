@@ -49,7 +49,7 @@ func TestRoomSaidOnce(t *testing.T) {
 	}
 	waiting, resuming := r.said(runner.Waiting), r.said(runner.Resuming)
 	if len(waiting) != 1 || waiting[0] != "nothing new is started: no room, look 1" ||
-		len(resuming) != 1 || resuming[0] != "going on: there is room again" {
+		len(resuming) != 1 || resuming[0] != "going on with the next attempt" {
 		t.Errorf("said %q and %q", waiting, resuming)
 	}
 }

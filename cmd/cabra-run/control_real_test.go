@@ -144,7 +144,7 @@ func TestRealFullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if err := resume.Wait(); err != nil || !strings.Contains(out.String(), "going on: there is room again") {
+	if err := resume.Wait(); err != nil || !strings.Contains(out.String(), "going on with the next attempt") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	p.wantNothingLeft(t)

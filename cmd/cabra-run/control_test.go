@@ -227,14 +227,14 @@ func TestProgressLines(t *testing.T) {
 	p := newProgress(&app{stderr: &out}, "smoke", 2)
 	for _, e := range []runner.Event{
 		{Kind: runner.Waiting, Reason: "nothing new is started: the disk is full"},
-		{Kind: runner.Resuming, Reason: "going on: there is room again"},
+		{Kind: runner.Resuming, Reason: "going on with the next attempt"},
 		{Kind: runner.TrialDone, Who: "codex@1 m", Task: "search/x", Repetition: 2, Attempt: 1, Word: "solved"},
 		{Kind: runner.AttemptEnded, Task: "search/y", Repetition: 1, Attempt: 3, Outcome: results.Timeout, Reason: "too slow"},
 	} {
 		p.observe(e)
 	}
 	for _, want := range []string{
-		"WRN nothing new is started: the disk is full\n", "INF going on: there is room again\n",
+		"WRN nothing new is started: the disk is full\n", "INF going on with the next attempt\n",
 		`INF trial done counts="solved 1" reason= repetition=2 task=search/x who="codex@1 m" word=solved` + "\n",
 		`INF attempt ended attempt=3 outcome=timeout reason="too slow" task=search/y` + "\n",
 	} {

@@ -47,6 +47,10 @@ func printReplay(ctx context.Context, a *app, store *results.Store) error {
 		"request that does not fit the recording, %d without a comparison;\n"+
 		"%d texts drifted, %d recorded requests were not made.\n"+
 		"Details: replay.json of each attempt.\n", sum.same, sum.differ, sum.stopped, sum.without, sum.drifts, sum.unused)
+	if err == nil && sum.differ > 0 {
+		err = &codedError{err: fmt.Errorf("%d attempts left other code than was recorded", sum.differ), code: exitIncomplete,
+			hint: "see replay.json and changes.patch of these attempts in " + store.Dir()}
+	}
 	return err
 }
 

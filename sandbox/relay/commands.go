@@ -109,9 +109,10 @@ func UnpackCommand(dir string, replace bool) []string {
 	return append(argv, "--", dir)
 }
 
-// UsageCommand prints "<bytes> <files>\n": for each entry of the tree below dir
-// the larger of its length and the space it takes, and their number. It exits with 3 when it stopped
-// counting at 200,000 entries or could not look into a folder.
+// UsageCommand prints "<bytes> <files>\n": the larger of its length and the
+// space it takes, of each entry of the tree below dir added up, and the number
+// of entries. It exits with 3 when it stopped counting at 200,000 entries or
+// could not look into a folder.
 func UsageCommand(dir string) []string { return []string{Path, "usage", "--", dir} }
 
 // ClearCommand removes everything below dir, as its owner and whatever its depth
