@@ -85,6 +85,9 @@ func (o *Own) Start() {
 		"--host", o.Endpoint(), "--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-forward=false",
 		"--userland-proxy=false", "--shutdown-timeout", "5", "--log-level", "warn", "--config-file", at("none.json"))
 	cmd.Stdout, cmd.Stderr = o.log, o.log
+	// A network namespace of its own: an engine without a bridge removes the
+	// host's docker0, which is the bridge of the engine that people use.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if err := os.WriteFile(at("none.json"), []byte("{}"), 0o600); err != nil {
 		o.t.Fatal(err)
 	}
