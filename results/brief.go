@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -13,7 +14,7 @@ import (
 // Each value costs its way out of the database, and long texts cost reading
 // pages that nobody needs.
 
-func (b *batch) briefTrials(ctx context.Context, tx view) error {
+func (b *batch) briefTrials(ctx context.Context, tx *sql.Tx) error {
 	return b.brief(ctx, tx, `SELECT id, reopened, task_id, axis, size, refactoring, code, agent, version, model, repetition,
 		settings FROM trials WHERE %s`, "id", func(v *values) {
 		t := &b.trials[b.place[v.int()]]
@@ -26,7 +27,7 @@ func (b *batch) briefTrials(ctx context.Context, tx view) error {
 	})
 }
 
-func (b *batch) briefAttempts(ctx context.Context, tx view) error {
+func (b *batch) briefAttempts(ctx context.Context, tx *sql.Tx) error {
 	list := attemptList{b: b}
 	err := b.brief(ctx, tx, `SELECT trial_id, number, started, ended, outcome, limit_hit, unchanged + 2 * unscored,
 		wall_seconds, usage_note, effective, `+usageColumns+`
@@ -43,7 +44,7 @@ func (b *batch) briefAttempts(ctx context.Context, tx view) error {
 	return err
 }
 
-func (b *batch) briefVerdicts(ctx context.Context, tx view) error {
+func (b *batch) briefVerdicts(ctx context.Context, tx *sql.Tx) error {
 	return b.brief(ctx, tx, `SELECT trial_id, id, number, scorer, version, solved
 		FROM verdicts WHERE superseded = 0 AND %s`, "trial_id", func(v *values) {
 		trial := v.int()
@@ -54,7 +55,7 @@ func (b *batch) briefVerdicts(ctx context.Context, tx view) error {
 }
 
 // brief reads rows of the page's trials like rows, each as values.
-func (b *batch) brief(ctx context.Context, tx view, query, column string, use func(*values)) error {
+func (b *batch) brief(ctx context.Context, tx *sql.Tx, query, column string, use func(*values)) error {
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(query, fmt.Sprintf(b.where, column)), b.args...)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (v *values) usage() UsageTotal {
 
 // missedReasons reads why the attempts of trials without any verdict ended as
 // they did: a report lists these trials, few as a rule.
-func (b *batch) missedReasons(ctx context.Context, tx view) error {
+func (b *batch) missedReasons(ctx context.Context, tx *sql.Tx) error {
 	var ids []int64
 	for id, i := range b.place {
 		if len(b.verdicts[i]) == 0 && len(b.trials[i].Attempts) > 0 {

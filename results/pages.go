@@ -21,23 +21,17 @@ type reading struct {
 	total *int // is given the number of all trials, as of the same moment
 }
 
-// eachResult reads trials page by page, all as of one moment. Several readers
-// take turns with the pages, while what they have read is used.
+// eachResult reads trials page by page, all as of one moment, and the next page
+// while what it has read is used.
 func (s *Store) eachResult(ctx context.Context, r reading, use func(TrialResult) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var readers sync.WaitGroup
-	defer readers.Wait() // or the store could be closed under them
 	defer cancel()
-	count := readersAtMost
-	if !s.wal { // a writer would wait for the one and keep the other waiting
-		count = 1
-	}
-	views, err := s.sameViews(ctx, count)
-	defer func() { closeViews(views) }()
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	ids, err := planIDs(ctx, views[0], r)
+	defer tx.Rollback()
+	ids, err := planIDs(ctx, tx, r)
 	if err != nil {
 		return err
 	}
@@ -45,30 +39,25 @@ func (s *Store) eachResult(ctx context.Context, r reading, use func(TrialResult)
 	if !s.wal {
 		ahead = len(ids)/page + 1
 	}
-	turns := make([]chan *batch, len(views))
-	for i, v := range views {
-		turns[i] = make(chan *batch, ahead)
-		readers.Go(func() { readTurns(ctx, v, r.brief, ids, turns[i], turn{i, len(views)}) })
+	pages := make(chan *batch, ahead)
+	var reader sync.WaitGroup
+	defer reader.Wait() // or the store could be closed under it
+	defer cancel()
+	reader.Go(func() { readPages(ctx, tx, r.brief, ids, pages) })
+	if !s.wal { // nobody can write while the transaction is open, and who reads in between waits for the writer
+		reader.Wait()
+		tx.Rollback()
 	}
-	if !s.wal { // nobody can write while the view is open, and who reads in between waits for the writer
-		readers.Wait()
-		closeViews(views)
-		views = nil
-	}
-	for n := 0; n*page < len(ids); n++ {
-		b, ok := <-turns[n%len(turns)]
-		if !ok {
-			return ctx.Err()
-		}
+	for b := range pages {
 		if more, err := b.each(use); err != nil || !more {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // planIDs lists the row ids of the trials that are read, in the plan's order.
-func planIDs(ctx context.Context, tx view, r reading) ([]int64, error) {
+func planIDs(ctx context.Context, tx *sql.Tx, r reading) ([]int64, error) {
 	if r.total != nil {
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM trials`).Scan(r.total); err != nil {
 			return nil, err
@@ -94,14 +83,11 @@ func planIDs(ctx context.Context, tx view, r reading) ([]int64, error) {
 	return ids, rows.Err()
 }
 
-// turn says which pages a reader reads: every of-th one, beginning with at.
-type turn struct{ at, of int }
-
-func readTurns(ctx context.Context, v view, brief bool, ids []int64, out chan<- *batch, t turn) {
+func readPages(ctx context.Context, tx *sql.Tx, brief bool, ids []int64, out chan<- *batch) {
 	defer close(out)
-	for n := t.at; n*page < len(ids); n += t.of {
-		b := newBatch(ids[n*page : min((n+1)*page, len(ids))])
-		b.err = b.read(ctx, v, brief)
+	for part := range slices.Chunk(ids, page) {
+		b := newBatch(part)
+		b.err = b.read(ctx, tx, brief)
 		select {
 		case out <- b:
 		case <-ctx.Done():
@@ -143,10 +129,10 @@ func newBatch(ids []int64) *batch {
 	return b
 }
 
-func (b *batch) read(ctx context.Context, tx view, brief bool) error {
-	steps := []func(context.Context, view) error{b.readTrials, b.readAttempts, b.readVerdicts}
+func (b *batch) read(ctx context.Context, tx *sql.Tx, brief bool) error {
+	steps := []func(context.Context, *sql.Tx) error{b.readTrials, b.readAttempts, b.readVerdicts}
 	if brief {
-		steps = []func(context.Context, view) error{b.briefTrials, b.briefAttempts, b.briefVerdicts, b.missedReasons}
+		steps = []func(context.Context, *sql.Tx) error{b.briefTrials, b.briefAttempts, b.briefVerdicts, b.missedReasons}
 	}
 	for _, step := range steps {
 		if err := step(ctx, tx); err != nil {
@@ -158,7 +144,7 @@ func (b *batch) read(ctx context.Context, tx view, brief bool) error {
 
 // rows reads the rows of the page's trials: query has a %s for the condition,
 // column is where the trial's row id is, dest takes a row for use.
-func (b *batch) rows(ctx context.Context, tx view, query, column string, dest []any, use func()) error {
+func (b *batch) rows(ctx context.Context, tx *sql.Tx, query, column string, dest []any, use func()) error {
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(query, fmt.Sprintf(b.where, column)), b.args...)
 	if err != nil {
 		return err
@@ -173,7 +159,7 @@ func (b *batch) rows(ctx context.Context, tx view, query, column string, dest []
 	return rows.Err()
 }
 
-func (b *batch) readTrials(ctx context.Context, tx view) error {
+func (b *batch) readTrials(ctx context.Context, tx *sql.Tx) error {
 	var row trialRow
 	var reopened int
 	return b.rows(ctx, tx, `SELECT id, `+trialColumns+`, reopened FROM trials WHERE %s`, "id",
@@ -186,7 +172,7 @@ const attemptColumns = `number, started, ended, outcome, limit_hit, exit_code, r
 	wait_seconds, memory_peak, trace_state, tool_calls, artefacts + 2 * unchanged + 4 * unscored + 8 * adopted,
 	path, reason, usage_note, effective`
 
-func (b *batch) readAttempts(ctx context.Context, tx view) error {
+func (b *batch) readAttempts(ctx context.Context, tx *sql.Tx) error {
 	var row attemptRow
 	list := attemptList{b: b}
 	err := b.rows(ctx, tx, `SELECT trial_id, `+attemptColumns+`, `+usageColumns+`
@@ -211,7 +197,7 @@ func (l *attemptList) add(trial int64, a AttemptResult) {
 		l.trial, l.begins = trial, len(l.all)
 	}
 	if l.all == nil {
-		l.all = make([]AttemptResult, 0, len(l.b.trials)*5/4)
+		l.all = make([]AttemptResult, 0, len(l.b.trials)*3/2)
 	}
 	l.all = append(l.all, a)
 }
@@ -248,7 +234,7 @@ func (r *attemptRow) result(key string) AttemptResult {
 	return AttemptResult{Attempt: a, Usage: r.sums.total()}
 }
 
-func (b *batch) readVerdicts(ctx context.Context, tx view) error {
+func (b *batch) readVerdicts(ctx context.Context, tx *sql.Tx) error {
 	var trial int64
 	var s storedVerdict
 	return b.rows(ctx, tx, `SELECT trial_id, id, number, scorer, version, solved, reason, checks
@@ -259,6 +245,9 @@ func (b *batch) readVerdicts(ctx context.Context, tx view) error {
 
 func (b *batch) addVerdict(trial int64, s storedVerdict) {
 	i := b.place[trial]
+	if b.verdicts[i] == nil {
+		b.verdicts[i] = make([]storedVerdict, 0, 2) // as many as there are, as a rule
+	}
 	b.verdicts[i] = append(b.verdicts[i], s)
 }
 

@@ -122,10 +122,17 @@ func TestWaysToRead(t *testing.T) {
 
 // shortened is a result as Brief gives it.
 func shortened(r results.TrialResult) results.TrialResult {
-	r.TaskDigest, r.SampleID, r.Settings = "", "", ""
-	for i := range r.Attempts {
-		a := &r.Attempts[i]
-		a.Path, a.Reason, a.UsageNote, a.Effective = "", "", "", ""
+	r.Key, r.TaskDigest, r.SampleID, r.Instance, r.Seq = "", "", "", 0, 0
+	attempts := r.Attempts
+	r.Attempts = nil
+	for _, a := range attempts {
+		brief := results.AttemptResult{Usage: a.Usage, Attempt: results.Attempt{Number: a.Number, Started: a.Started,
+			Ended: a.Ended, Outcome: a.Outcome, LimitHit: a.LimitHit, Unchanged: a.Unchanged, Unscored: a.Unscored,
+			WallSeconds: a.WallSeconds, UsageNote: a.UsageNote, Effective: a.Effective}}
+		if len(r.Verdicts) == 0 {
+			brief.Reason = a.Reason
+		}
+		r.Attempts = append(r.Attempts, brief)
 	}
 	for i := range r.Verdicts {
 		r.Verdicts[i].Reason, r.Verdicts[i].Checks = "", nil

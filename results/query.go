@@ -24,7 +24,7 @@ func (s *Store) ResultsBy(ctx context.Context, scorer string) iter.Seq2[TrialRes
 	return s.results(ctx, scorer, []string{scorer})
 }
 
-// Brief is Results with what is counted and summed up, in a third of the time.
+// Brief is Results with what is counted and summed up, at some 60 % of the cost.
 // A trial has its identity but for key, digest, instance, sample id and place; an
 // attempt has number, times, outcome, limit, whether it is unchanged or unscored,
 // usage and the notes on it and on limits, and its reason where its trial has no

@@ -9,10 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // AttemptRef names an attempt.
@@ -142,7 +146,7 @@ func fillFromExchanges(ctx context.Context, tx *sql.Tx, id int64, a *Attempt) er
 // rows, and marks attempts whose folder has vanished.
 func (s *Store) compareFolders(ctx context.Context, rec *Recovery) error {
 	if s.whole { // no row is lost; what is gone of the folders is all there is to see
-		missing, err := s.knownFolders(ctx, s.isFolderAt)
+		missing, err := s.goneFolders(ctx)
 		if err != nil {
 			return err
 		}
@@ -175,21 +179,29 @@ func (s *Store) compareFolders(ctx context.Context, rec *Recovery) error {
 	return s.noteMissing(ctx, missing, rec)
 }
 
+// attemptFolder is where an attempt that is recorded should have its artefacts.
+type attemptFolder struct {
+	trial  int64
+	number int64
+	path   string
+}
+
 // knownFolders asks for each folder that the database knows whether it is there,
-// and returns the attempts that should have one and have not.
-func (s *Store) knownFolders(ctx context.Context, there func(path string) bool) (missing []attemptRow, err error) {
+// and returns those that should be and are not.
+func (s *Store) knownFolders(ctx context.Context, there func(path string) bool) (missing []attemptFolder, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT trial_id, number, path, artefacts FROM attempts`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var r attemptRow
-		if err := rows.Scan(&r.trial, &r.a.Number, &r.a.Path, &r.a.HasArtefacts); err != nil {
+		var f attemptFolder
+		var wanted int64
+		if err := rows.Scan(&f.trial, &f.number, &f.path, &wanted); err != nil {
 			return nil, err
 		}
-		if !there(r.a.Path) && r.a.HasArtefacts {
-			missing = append(missing, r)
+		if !there(f.path) && wanted != 0 {
+			missing = append(missing, f)
 		}
 	}
 	return missing, rows.Err()
@@ -236,27 +248,54 @@ func (s *Store) adoptFolder(ctx context.Context, folder string, rec *Recovery) e
 	return err
 }
 
-// isFolderAt is isFolder without the care for links on the way, at a tenth of
-// the time; noteMissing asks again.
-func (s *Store) isFolderAt(path string) bool {
-	info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path)))
-	return err == nil && info.IsDir()
+// goneFolders returns the attempts that should have a folder and have not. Of a
+// large run these are hundreds of thousands of questions to the file system, so
+// that every processor asks its part, without isFolder's care for links on the
+// way; noteMissing asks again.
+func (s *Store) goneFolders(ctx context.Context) ([]attemptFolder, error) {
+	dir, err := os.Open(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	all, err := s.knownFolders(ctx, func(string) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	parts := slices.Collect(slices.Chunk(all, len(all)/runtime.NumCPU()+1))
+	var askers sync.WaitGroup
+	for i, part := range parts {
+		askers.Go(func() {
+			parts[i] = slices.DeleteFunc(part, func(f attemptFolder) bool { return isFolderIn(dir, f.path) })
+		})
+	}
+	askers.Wait()
+	return slices.Concat(parts...), nil
+}
+
+func isFolderIn(dir *os.File, path string) bool {
+	if !filepath.IsLocal(path) {
+		return false
+	}
+	var info unix.Stat_t
+	err := unix.Fstatat(int(dir.Fd()), path, &info, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && info.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
 // noteMissing marks attempts whose artefact folder has vanished.
-func (s *Store) noteMissing(ctx context.Context, missing []attemptRow, rec *Recovery) error {
-	for _, r := range missing {
-		if s.isFolder(r.a.Path) {
+func (s *Store) noteMissing(ctx context.Context, missing []attemptFolder, rec *Recovery) error {
+	for _, f := range missing {
+		if s.isFolder(f.path) {
 			continue // it has come back meanwhile
 		}
-		refs, err := s.attemptRefs(ctx, `a.trial_id = ? AND a.number = ?`, r.trial, r.a.Number)
+		refs, err := s.attemptRefs(ctx, `a.trial_id = ? AND a.number = ?`, f.trial, f.number)
 		if err != nil {
 			return err
 		}
 		rec.Missing = append(rec.Missing, refs...)
 		err = s.inTx(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `UPDATE attempts SET artefacts = 0, unscored = 1
-				WHERE trial_id = ? AND number = ?`, r.trial, r.a.Number)
+				WHERE trial_id = ? AND number = ?`, f.trial, f.number)
 			return err
 		})
 		if err != nil {

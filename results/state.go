@@ -154,24 +154,35 @@ func (t *TrialResult) judge(retry Retry, scorer string, needed []string) {
 }
 
 func (t *TrialResult) state(retry Retry, needed []string) State {
-	var counting []Attempt
-	for _, a := range t.Attempts {
-		if a.Number > t.Reopened {
-			counting = append(counting, a.Attempt)
-		}
-	}
 	missing := slices.ContainsFunc(needed, func(name string) bool { return t.VerdictOf(name) == nil })
 	switch {
-	case len(counting) > 0 && counting[len(counting)-1].Outcome == "":
+	case t.running():
 		return StateRunning
 	case !missing:
 		return StateDone // whatever follows a verdict cannot change it
-	case len(t.Verdicts) == 0 && retry.Again(counting):
+	case len(t.Verdicts) == 0 && retry.Again(t.counting()):
 		return StatePending
 	case t.Scorable() != nil:
 		return StateUnscored
 	}
 	return StateDone
+}
+
+// running holds when the last attempt that counts has not ended.
+func (t *TrialResult) running() bool {
+	n := len(t.Attempts)
+	return n > 0 && t.Attempts[n-1].Number > t.Reopened && t.Attempts[n-1].Outcome == ""
+}
+
+// counting are the attempts since the trial was opened again, in their order.
+func (t *TrialResult) counting() []Attempt {
+	var list []Attempt
+	for _, a := range t.Attempts {
+		if a.Number > t.Reopened {
+			list = append(list, a.Attempt)
+		}
+	}
+	return list
 }
 
 // Scorable is the attempt whose code a scorer is given: the one that has a

@@ -119,6 +119,16 @@ func BenchmarkBrief(b *testing.B) {
 	}
 }
 
+// BenchmarkEnded looks for what a resume tries again, of which there is nothing.
+func BenchmarkEnded(b *testing.B) {
+	s := open(b, results.ReadOnly)
+	for b.Loop() {
+		for t, err := range s.Ended(context.Background(), results.Cancelled, results.InfraError, results.ProviderError) {
+			b.Fatal(t, err)
+		}
+	}
+}
+
 func BenchmarkUnfinished(b *testing.B) {
 	s := open(b, results.ReadOnly)
 	for b.Loop() {

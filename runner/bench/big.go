@@ -86,7 +86,8 @@ func planAgain(ctx context.Context, run string, trials []results.Trial) (err err
 	if err := store.Plan(ctx, trials); err != nil {
 		return err
 	}
-	for _, err := range store.Brief(ctx) { // those that ended without an agent outcome are looked for
+	// Those that ended without an agent outcome are looked for.
+	for _, err := range store.Ended(ctx, results.Cancelled, results.InfraError, results.ProviderError) {
 		if err != nil {
 			return err
 		}
