@@ -204,16 +204,12 @@ func (a *account) sent(h frameHeader) {
 	}
 }
 
-// consume books that our side has read n bytes of a stream, and reports
-// whether that was all.
-func (a *account) consume(id uint32, n int64) bool {
-	s := a.streams[id]
-	if s == nil || s.left {
-		return false
+// consume books that our side has read n bytes of a stream.
+func (a *account) consume(id uint32, n int64) {
+	if s := a.streams[id]; s != nil && !s.left {
+		s.unread -= n
+		a.unread -= n
 	}
-	s.unread -= n
-	a.unread -= n
-	return s.unread == 0
 }
 
 // leave books that our side will read no more of a stream.

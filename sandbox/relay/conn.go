@@ -24,7 +24,6 @@ const Port = wire.Port
 type Conn struct {
 	guard   *guard
 	session *yamux.Session
-	pinger  *time.Timer
 	done    chan struct{}
 	port    int // announced by the relay
 }
@@ -43,13 +42,13 @@ func Accept(ctx context.Context, stdio io.ReadWriteCloser, b Bounds) (*Conn, err
 		return nil, fmt.Errorf("setting up the relay's stream: %w", err)
 	}
 	c := &Conn{guard: g, session: session, done: make(chan struct{})}
-	c.pinger = time.AfterFunc(b.Ping, c.ping)
-	g.whenEnded(c.finish)
+	go c.finish()
 	if err := c.greet(ctx); err != nil || c.Err() != nil {
 		c.guard.end(err)
 		<-c.done
 		return nil, fmt.Errorf("waiting for the relay: %w", c.Err())
 	}
+	go c.watch()
 	return c, nil
 }
 
@@ -76,23 +75,32 @@ func (c *Conn) greet(ctx context.Context) error {
 	return nil
 }
 
-// finish brings everything to its end once the stream has come to it. There is
-// no goroutine that waits for this: thousands of connections may be open.
+// finish waits for the end of the session, whoever wanted it.
 func (c *Conn) finish() {
-	c.pinger.Stop()
 	<-c.session.CloseChan()
 	c.session.Close() // returns when its goroutines have ended
+	c.guard.Close()   // in case that it ended without a cause
 	close(c.done)
 }
 
-// ping ends the connection when the box does not answer for too long.
-func (c *Conn) ping() {
-	silence := time.AfterFunc(c.guard.bounds.Stuck, func() {
-		c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
-	})
-	defer silence.Stop()
-	if _, err := c.session.Ping(); err == nil && c.Err() == nil {
-		c.pinger.Reset(c.guard.bounds.Ping)
+// watch ends the connection when the box does not answer for too long.
+func (c *Conn) watch() {
+	tick := time.NewTicker(c.guard.bounds.Ping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+		}
+		silence := time.AfterFunc(c.guard.bounds.Stuck, func() {
+			c.guard.end(broken("no answer for %v", c.guard.bounds.Stuck))
+		})
+		_, err := c.session.Ping()
+		silence.Stop()
+		if err != nil {
+			return // the session has ended
+		}
 	}
 }
 
@@ -141,9 +149,6 @@ func (c *Conn) Stats() Stats {
 	return Stats{Bytes: a.bytes, Frames: a.frames, Opened: a.opened}
 }
 
-// pieceBytes is the longest piece. Answers come in smaller ones.
-const pieceBytes = 4 << 10
-
 // link is one connection of the agent. It keeps the guard's account, and
 // writes in small pieces, because the multiplexer keeps a copy of the largest
 // piece that it has ever sent.
@@ -155,16 +160,14 @@ type link struct {
 
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Stream.Read(p)
-	if l.guard.consumed(l.StreamID(), n) {
-		l.Shrink() // a request that was read keeps nothing while it is answered
-	}
+	l.guard.consumed(l.StreamID(), n)
 	return n, err
 }
 
 func (l *link) Write(p []byte) (int, error) {
 	total := 0
 	for len(p) > 0 {
-		piece := p[:min(len(p), pieceBytes)]
+		piece := p[:min(len(p), wire.FrameBytes)]
 		n, err := l.Stream.Write(piece)
 		total += n
 		if err != nil {

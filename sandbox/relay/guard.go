@@ -18,65 +18,36 @@ import (
 // half-closed streams for ever, and reads a frame's body under the lock that
 // the stream's reader needs.
 //
-// The box's stream itself is touched by two goroutines only, one that reads and
-// one for each write: closing it need not end a pending Read or Write, and the
+// The box's stream itself is touched by two goroutines only, one for each
+// direction: closing it need not end a pending Read or Write, and the
 // multiplexer, which would wait for them and spin meanwhile, must end at once.
 type guard struct {
 	rw     io.ReadWriteCloser
 	bounds Bounds
 	in     *bufio.Reader
 	pipe   *io.PipeReader // behind in
-	head   [headerBytes]byte
-	frame  *frame // what rest lies in, nil for a header alone
+	frame  [headerBytes + wire.FrameBytes]byte
 	rest   []byte // admitted, and not yet handed to the multiplexer
 	out    []byte // to be sent; a header waits here for its body
 
-	ended chan struct{} // closed at the end
+	writes  chan []byte
+	written chan error
+	ended   chan struct{} // closed at the end
 
 	mu      sync.Mutex
-	cause   error  // the first reason for an end
-	after   func() // what is to be done then
+	cause   error // the first reason for an end
 	account account
-}
-
-// frame holds one frame whole. Thousands of connections may wait for their
-// next one, so that they borrow it when it comes.
-type frame [headerBytes + wire.FrameBytes]byte
-
-var frameBuffers = sync.Pool{New: func() any { return new(frame) }}
-
-// Buffers of a connection at rest.
-const (
-	restBytes = 512
-	headBytes = 512 // reads beyond it go around the buffer
-)
-
-// burst is what a connection reads into while much comes.
-type burst [2 * wire.FrameBytes]byte
-
-var bursts = sync.Pool{New: func() any { return new(burst) }}
-
-// next borrows a burst, nil for none, where more is waiting than was read, and
-// gives it back where not.
-func (b *burst) next(more bool) *burst {
-	switch {
-	case more && b == nil:
-		return bursts.Get().(*burst)
-	case !more && b != nil:
-		bursts.Put(b)
-		return nil
-	}
-	return b
 }
 
 func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 	r, w := io.Pipe()
 	g := &guard{
-		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, headBytes),
-		ended:   make(chan struct{}),
+		rw: rw, bounds: b, pipe: r, in: bufio.NewReaderSize(r, 2*wire.FrameBytes),
+		writes: make(chan []byte), written: make(chan error), ended: make(chan struct{}),
 		account: account{bounds: b, streams: map[uint32]*stream{}},
 	}
 	go g.pull(w)
+	go g.push()
 	return g
 }
 
@@ -84,20 +55,31 @@ func newGuard(rw io.ReadWriteCloser, b Bounds) *guard {
 // is dropped, not left: engines do not report the end of a box, or do not even
 // kill it, before its output is read.
 func (g *guard) pull(w *io.PipeWriter) {
-	var small [restBytes]byte
-	var large *burst
+	buf := make([]byte, 2*wire.FrameBytes)
 	for {
-		buf := small[:]
-		if large != nil {
-			buf = large[:]
-		}
 		n, err := g.rw.Read(buf)
 		if n > 0 {
 			_, _ = w.Write(buf[:n]) // fails at once after the end
 		}
-		large = large.next(n == len(buf))
 		if err != nil {
 			w.CloseWithError(err)
+			return
+		}
+	}
+}
+
+// push writes to the box's stream what flush gives it.
+func (g *guard) push() {
+	for {
+		select {
+		case p := <-g.writes:
+			_, err := g.rw.Write(p)
+			select {
+			case g.written <- err:
+			case <-g.ended:
+				return
+			}
+		case <-g.ended:
 			return
 		}
 	}
@@ -111,9 +93,7 @@ func (g *guard) Read(p []byte) (int, error) {
 		}
 	}
 	n := copy(p, g.rest)
-	if g.rest = g.rest[n:]; len(g.rest) == 0 {
-		g.release()
-	}
+	g.rest = g.rest[n:]
 	return n, nil
 }
 
@@ -127,32 +107,18 @@ func (g *guard) next() error {
 	if err != nil {
 		return g.end(err)
 	}
-	whole := g.head[:]
-	if h.payload() > 0 {
-		g.frame = frameBuffers.Get().(*frame)
-		whole = append(g.frame[:0], whole...)[:headerBytes+h.payload()]
-	}
-	if _, err := io.ReadFull(g.in, whole[headerBytes:]); err != nil {
+	body := g.frame[headerBytes : headerBytes+h.payload()]
+	if _, err := io.ReadFull(g.in, body); err != nil {
 		return g.end(streamError(err))
 	}
-	if !pass {
-		g.release()
-		return nil
+	if pass {
+		g.rest = g.frame[:headerBytes+len(body)]
 	}
-	g.rest = whole
 	return nil
 }
 
-// release gives the frame back that was handed on or dropped.
-func (g *guard) release() {
-	if g.frame != nil {
-		frameBuffers.Put(g.frame)
-		g.frame = nil
-	}
-}
-
 func (g *guard) header() (frameHeader, error) {
-	raw := g.head[:]
+	raw := g.frame[:headerBytes]
 	if _, err := io.ReadFull(g.in, raw); err != nil {
 		return frameHeader{}, g.end(streamError(err))
 	}
@@ -181,31 +147,29 @@ func (g *guard) Write(p []byte) (int, error) {
 		}
 	}
 	g.out = append(g.out, p...)
-	err := g.flush(g.out)
-	g.out = nil // after a failure it may still be read from
+	err := g.flush()
+	g.out = g.out[:0]
 	return len(p), err
 }
 
-func (g *guard) flush(p []byte) error {
+func (g *guard) flush() error {
 	watch := time.AfterFunc(g.bounds.Stuck, func() {
 		g.end(broken("it has read nothing for %v", g.bounds.Stuck))
 	})
 	defer watch.Stop()
-	if err := g.why(); err != nil {
-		return err
-	}
-	written := make(chan error, 1)
-	go func() {
-		_, err := g.rw.Write(p)
-		written <- err
-	}()
 	select {
-	case err := <-written:
+	case g.writes <- g.out:
+	case <-g.ended:
+		return g.why()
+	}
+	select {
+	case err := <-g.written:
 		if err != nil {
 			return g.end(fmt.Errorf("%w: %w", ErrEnded, err))
 		}
 		return nil
 	case <-g.ended:
+		g.out = nil // push may still be reading it
 		return g.why()
 	}
 }
@@ -226,23 +190,9 @@ func (g *guard) end(cause error) error {
 	}
 	g.cause = cause
 	close(g.ended)
-	if g.after != nil {
-		go g.after()
-	}
 	g.pipe.CloseWithError(cause)
 	g.rw.Close()
 	return cause
-}
-
-// whenEnded has f called after the end, once.
-func (g *guard) whenEnded(f func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.cause != nil {
-		go f()
-		return
-	}
-	g.after = f
 }
 
 // why is the cause of the end, nil before it.
@@ -252,12 +202,11 @@ func (g *guard) why() error {
 	return g.cause
 }
 
-// consumed notes bytes of a stream that were read by our side, and reports
-// whether these were the last that have come.
-func (g *guard) consumed(id uint32, n int) bool {
+// consumed notes bytes of a stream that were read by our side.
+func (g *guard) consumed(id uint32, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.account.consume(id, int64(n))
+	g.account.consume(id, int64(n))
 }
 
 // left notes that our side has closed a stream and will read no more of it.
