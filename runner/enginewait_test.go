@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,8 @@ func (r *rig) noticed(prefix string) (n int) {
 func TestEngineAway(t *testing.T) {
 	r := newRig(t, filepath.Join(t.TempDir(), "run"))
 	r.sweep.Settings.Jobs, r.sweep.Settings.BreakAfter = 4, 2
-	for n := range 4 { // all that are created at the same time
+	together(r, 4) // or the engine might be back before the last of them begins
+	for n := range 4 {
 		r.host.Script(fake.Trouble{Op: fake.OpCreate, Nth: n + 1, Kind: sandbox.FaultUnreachable})
 	}
 	for n := range 6 {
@@ -45,6 +47,33 @@ func TestEngineAway(t *testing.T) {
 	}
 	if waits, on := r.noticed("waiting for the engine"), r.noticed("going on: the engine"); waits != 1 || on != 1 {
 		t.Errorf("told %d times that it waits and %d times that it goes on, want 1 and 1", waits, on)
+	}
+}
+
+// together makes the first n attempts of a sweep begin before any of them goes
+// on, and lets none of their trials go on before all of them have ended.
+func together(r *rig, n int32) {
+	var begun, ended atomic.Int32
+	all, over, observe := make(chan struct{}), make(chan struct{}), r.sweep.Observer
+	r.sweep.Observer = func(e runner.Event) {
+		observe(e)
+		switch e.Kind {
+		case runner.AttemptStarted:
+			switch k := begun.Add(1); {
+			case k == n:
+				close(all)
+			case k < n:
+				<-all
+			}
+		case runner.AttemptEnded:
+			if ended.Add(1) == n {
+				close(over)
+			}
+		}
+	}
+	r.sweep.Pause = func(context.Context, time.Duration) error {
+		<-over
+		return nil
 	}
 }
 
